@@ -176,6 +176,34 @@ fn shapes() {
     check("{f:nan}{f:+inf}{f:-inf}{f:1e400}{f:-0e0}{f:123456789012345678901234567890e-5}{f:1}");
     check("{f:-0,g:1}{f:-0e0,g:2}{f:-0.0,g:3}{f:1e0,g:4}");
     check("{d:1d3}{d:-0.}{d:0.000001}{d:123456789012345678901234567890.12}");
+    check("{i:9007199254740993,l:[9007199254740994,1e0]}{i:5e-1,l:[123456789012345678]}");
+    check("{i:1e0,l:[-9007199254740993]}{i:-9007199254740992,l:[1e0]}");
+    check("{t:2024-12-31T23:59:59.9999995Z}{t:2024-01-01T00:00:00.123456499Z}");
+}
+
+/// A float would round some integers; integers alone and smaller ones keep their types.
+#[test]
+fn floats_hold_every_integer_beside_them() {
+    let of = |text: &str| {
+        let types = inferred(text, &Rules::default());
+        let binary = write::to_binary(&read_all(text.as_bytes()).expect("text is whole"));
+        for bytes in [text.as_bytes(), &binary] {
+            assert_eq!(format!("{:?}", observed(bytes, &Rules::default())), types, "{text}");
+        }
+        types
+    };
+    for integer in
+        ["9007199254740993", "-9007199254740993", "72057594037927935", "1234567890123456789"]
+    {
+        assert!(of(&format!("{{a:{integer}}}{{a:1e0}}")).contains("String"), "{integer}");
+        assert!(of(&format!("{{a:[1e0,{integer}]}}")).contains("List(String)"), "{integer}");
+        assert!(of(&format!("{{a:{integer}}}{{a:1}}")).contains("Int(64)"), "{integer}");
+    }
+    for integer in
+        ["9007199254740992", "-9007199254740992", "36028797018963968", "0x20000000000000"]
+    {
+        assert!(of(&format!("{{a:{integer}}}{{a:1e0}}")).contains("Float(64)"), "{integer}");
+    }
 }
 
 #[test]

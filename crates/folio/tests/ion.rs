@@ -80,6 +80,12 @@ fn numbers_beyond_every_numeric_type_stay_numbers() -> Result {
         (std::str::from_utf8(&fs::read(&path)?)?, "[List(Json)]", "[{\"j\":[1,2.50,1e400,-0]}]"),
         ("{j: 1d400} {j: 2}", "[Json]", "[{\"j\":1e400},{\"j\":2}]"),
         ("{j: 1d400} {j: 1e0}", "[Json]", "[{\"j\":1e400},{\"j\":1.0}]"),
+        ("{j: 9007199254740993} {j: 15e-1}", "[Json]", "[{\"j\":9007199254740993},{\"j\":1.5}]"),
+        (
+            "{j: 9007199254740992} {j: 15e-1}",
+            "[Float64]",
+            "[{\"j\":9.007199254740992e15},{\"j\":1.5}]",
+        ),
         (&format!("{{j: {long}}}"), "[Json]", &format!("[{{\"j\":{long}}}]")),
     ] {
         let file = fixture.file("numbers.ion", text)?;

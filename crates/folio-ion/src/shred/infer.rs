@@ -2,7 +2,7 @@
 //!
 //! Every value widens a [`Shape`]: which types occurred, how wide the numbers were, which fields
 //! the structs had. At the end a shape becomes a [`Type`]: numbers are promoted to the widest kind
-//! among them, and a mix without a common type becomes text.
+//! among them that holds every integer, and a mix without a common type becomes text.
 
 use super::order::FieldOrder;
 use super::schema::{Field, Type};
@@ -79,6 +79,8 @@ pub(super) struct Shape {
     null_seen: Option<u64>,
     pub(super) bools: bool,
     ints: Option<Width>,
+    /// Whether a float would round an integer.
+    inexact: bool,
     /// Digits before and after the point.
     decimals: Option<(i64, i64)>,
     pub(super) floats: bool,
@@ -193,7 +195,10 @@ impl Shape {
         match &element.value {
             Value::Null(ion_type) => self.observe_null(*ion_type),
             Value::Bool(_) => self.bools = true,
-            Value::Int(int) => self.ints = self.ints.max(Some(Width::of(int))),
+            Value::Int(int) => {
+                self.ints = self.ints.max(Some(Width::of(int)));
+                self.inexact |= !int.is_float();
+            }
             Value::Float(_) => self.floats = true,
             Value::Decimal(decimal) => {
                 let digits = match decimal.is_zero() {
@@ -228,8 +233,9 @@ impl Shape {
         }
     }
 
-    pub(super) fn widen_int(&mut self) {
+    pub(super) fn widen_int(&mut self, value: i64) {
         self.ints = self.ints.max(Some(Width::Int));
+        self.inexact |= !Int::Small(value).is_float();
     }
 
     /// Marks everything new as first seen in this block.
@@ -322,6 +328,8 @@ impl Shape {
     fn number_type(&self, rules: &Rules) -> Type {
         match (self.floats, self.decimals, self.ints) {
             (true, Some((before, _)), _) if before > FLOAT_DIGITS => rules.conflict.clone(),
+            // A float would round an integer of 64 bits, such as an id.
+            (true, ..) if self.inexact => rules.conflict.clone(),
             (true, ..) => Type::Float(64),
             (_, Some((before, after)), ints) => {
                 if let Some((precision, scale)) = rules.decimal {
@@ -353,6 +361,7 @@ impl Shape {
         }
         self.bools |= other.bools;
         self.ints = self.ints.max(other.ints);
+        self.inexact |= other.inexact;
         self.floats |= other.floats;
         self.timestamps |= other.timestamps;
         self.dates |= other.dates;

@@ -17,8 +17,8 @@ const PLAIN: [bool; 256] = {
     let mut byte = 0;
     while byte < 256 {
         plain[byte] = match byte {
-            // Booleans; integers of up to seven bytes; floats; timestamps that are not dates.
-            0x10 | 0x11 | 0x20..=0x27 | 0x31..=0x37 | 0x40 | 0x44 | 0x48 | 0x67..=0x6d => true,
+            // Booleans; integers of up to six bytes; floats; timestamps that are not dates.
+            0x10 | 0x11 | 0x20..=0x26 | 0x31..=0x36 | 0x40 | 0x44 | 0x48 | 0x67..=0x6d => true,
             // Strings and blobs.
             0x80..=0x8e | 0xa0..=0xae => true,
             _ => false,
@@ -103,7 +103,9 @@ impl Shape {
                 digits.last().filter(|byte| byte.is_ascii_digit())?;
                 self.floats = true;
             }
-            (true, None) => self.widen_int(),
+            // Floats represent all integers of so few digits.
+            (true, None) if digits.len() <= 15 => self.widen_int(0),
+            (true, None) => self.widen_int(std::str::from_utf8(digits).ok()?.parse().ok()?),
             (true, Some(point)) => {
                 let significant = if digits[0] == b'0' { 0 } else { point };
                 self.widen_decimal(significant as i64, (digits.len() - point - 1) as i64);
@@ -156,7 +158,11 @@ impl Shape {
             Kind::String => self.texts = true,
             Kind::Blob => self.blobs = true,
             Kind::Float => self.floats = true,
-            Kind::PositiveInt | Kind::NegativeInt if header.end - cursor.at < 8 => self.widen_int(),
+            Kind::PositiveInt | Kind::NegativeInt if header.end - cursor.at < 8 => {
+                let bytes = &cursor.bytes[cursor.at..header.end];
+                let magnitude = bytes.iter().fold(0, |value, byte| value << 8 | i64::from(*byte));
+                self.widen_int(magnitude);
+            }
             Kind::Decimal if self.observe_decimal(&cursor.bytes[cursor.at..header.end]) => {}
             // A date ends after its third field.
             Kind::Timestamp if header.end - cursor.at >= 7 => self.timestamps = true,

@@ -143,6 +143,11 @@ impl Int {
         }
     }
 
+    /// Whether the value fits 64 bits and a float represents it.
+    pub(crate) fn is_float(&self) -> bool {
+        self.to_i64().is_some_and(|value| i128::from(value) == (value as f64) as i128)
+    }
+
     /// The decimal digits of the magnitude, without a sign.
     pub(crate) fn digits(&self) -> String {
         match self {
