@@ -152,12 +152,14 @@ impl Timestamp {
         days_from_civil(i64::from(self.year), self.month, self.day) as i32
     }
 
-    /// Microseconds since the Unix epoch, in UTC. Digits after the sixth are truncated.
+    /// Microseconds since the Unix epoch, in UTC. Digits after the sixth are rounded.
     pub fn to_micros(&self) -> i64 {
         let minutes = i64::from(self.hour) * 60 + i64::from(self.minute)
             - i64::from(self.offset.unwrap_or(0));
         let seconds = minutes * 60 + i64::from(self.second);
-        i64::from(self.to_days()) * MICROS_PER_DAY + seconds * 1_000_000 + self.fraction_units(6)
+        i64::from(self.to_days()) * MICROS_PER_DAY
+            + seconds * 1_000_000
+            + (self.fraction_units(7) + 5) / 10
     }
 
     /// The fraction in units of `10^-digits` seconds, truncated, for `digits` of at most 9.
