@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Unsupported,
     /// A value that does not fit the requested column.
     Type,
+    /// A record that is not a struct.
+    Record,
     /// The source of the bytes failed.
     Io,
 }

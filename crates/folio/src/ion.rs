@@ -47,7 +47,7 @@ const BUFFER_SIZE: usize = 256 << 10;
 /// # Errors
 /// `syntax` with the number of the value and the byte where the stream stops being Ion.
 pub fn check(source: Source) -> Result<IonReport> {
-    each_value(source, |_| Ok(()))
+    each_value(source, None, |_| Ok(()))
 }
 
 /// Writes the values of `source`, which is Ion text or binary Ion, in `form`.
@@ -56,7 +56,7 @@ pub fn check(source: Source) -> Result<IonReport> {
 /// As [`check`]; errors of the output, as `io`. Values before the error were written.
 pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonReport> {
     let mut writer = Writer::new(form);
-    let read = each_value(source, |element| {
+    let read = each_value(source, Some(form), |element| {
         match &mut writer {
             Writer::Text(writer) => write_element(writer, element),
             Writer::Binary(writer) => write_element(writer, element),
@@ -111,30 +111,35 @@ pub fn convert_json(source: Source, out: &mut dyn Write, is_binary: bool) -> Res
     Ok(count)
 }
 
-fn each_value(source: Source, mut take: impl FnMut(&Element) -> Result<()>) -> Result<IonReport> {
-    let name = source.name;
-    let bytes = decompress(source.reader).map_err(Error::io("read", name.as_ref()))?;
+/// Reads values; with a form, only those that it can hold.
+fn each_value(
+    source: Source,
+    form: Option<Form>,
+    mut take: impl FnMut(&Element) -> Result<()>,
+) -> Result<IonReport> {
+    let source_name = source.name;
+    let bytes = decompress(source.reader).map_err(Error::io("read", source_name.as_ref()))?;
     let mut reader = Reader::new(bytes);
     let mut report = IonReport::default();
     loop {
-        match reader.read() {
+        let reason = match reader.read() {
             Ok(Some(element)) => {
-                take(&element)?;
-                report.value_count += 1;
+                match form.and_then(|form| element.lost_symbol(form == Form::Json)) {
+                    Some(reason) => reason,
+                    None => {
+                        take(&element)?;
+                        report.value_count += 1;
+                        continue;
+                    }
+                }
             }
             Ok(None) => {
                 report.is_binary = reader.encoding() == Some(Encoding::Binary);
                 return Ok(report);
             }
-            Err(error) => {
-                let reason = error.to_string();
-                return Err(Error::Ion {
-                    source_name: name,
-                    value: report.value_count + 1,
-                    reason,
-                });
-            }
-        }
+            Err(error) => error.to_string(),
+        };
+        return Err(Error::Ion { source_name, value: report.value_count + 1, reason });
     }
 }
 

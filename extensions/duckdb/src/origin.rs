@@ -56,7 +56,11 @@ impl Origin {
 
 /// An error with the file and its row, which follows `rows` others.
 pub(crate) fn locate(path: &str, rows: u64, error: &folio_ion::Error) -> String {
-    format!("\"{path}\", row {}, byte {}: {}", rows + 1, error.offset(), error.message())
+    let help = match error.kind() {
+        folio_ion::ErrorKind::Record => "; use records := false",
+        _ => "",
+    };
+    format!("\"{path}\", row {}, byte {}: {}{help}", rows + 1, error.offset(), error.message())
 }
 
 /// The number of documents per lookup.

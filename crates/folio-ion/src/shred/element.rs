@@ -81,7 +81,10 @@ impl Column {
             || format!("a value of type {} does not fit {shown}", element.ion_type().name());
         match (&mut self.data, &element.value) {
             (Data::Text(text), value) => match (&self.column_type, value) {
-                (Type::Json, _) => text.push(write::to_json(element).as_bytes()),
+                (Type::Json, _) => match element.lost_symbol(true) {
+                    Some(why) => return Err(why),
+                    None => text.push(write::to_json(element).as_bytes()),
+                },
                 (_, Value::String(value)) => text.push(value.as_bytes()),
                 (_, Value::Symbol(value)) => text.push(value.text().ok_or_else(wrong)?.as_bytes()),
                 (Type::Blob, Value::Blob(bytes) | Value::Clob(bytes)) => text.push(bytes),
@@ -91,7 +94,10 @@ impl Column {
                 }
                 (_, value) => {
                     let bare = Element::from(value.clone());
-                    text.push(write::to_text(&bare).as_bytes());
+                    match bare.lost_symbol(false) {
+                        Some(why) => return Err(why),
+                        None => text.push(write::to_text(&bare).as_bytes()),
+                    }
                 }
             },
             (Data::List(entries, child), Value::List(elements) | Value::SExp(elements)) => {
@@ -137,9 +143,7 @@ impl StructColumn {
                 Value::Null(ty) => ("null.", ty.name()),
                 _ => ("", element.ion_type().name()),
             };
-            return Err(format!(
-                "a record is of type {null}{found}, not struct; use records := false"
-            ));
+            return Err(format!("a record is of type {null}{found}, not struct"));
         };
         let mut seen = 0;
         for (name, element) in fields {

@@ -32,7 +32,7 @@ use crate::limits::Limits;
 use crate::reader::Encoding;
 use crate::symbol::SymbolTable;
 use crate::text::Context;
-use crate::value::Element;
+use crate::value::{Element, Value};
 use std::sync::Arc;
 
 /// A part of a stream that holds whole top-level values (or whole elements of a top-level list) and
@@ -251,10 +251,14 @@ impl Parts<'_> {
         if let Some(annotations) = &mut self.annotations {
             annotations.push_annotations(&value.annotations);
         }
+        let kind = match (&self.root, &value.value) {
+            (Root::Records(_), Value::Struct(_)) | (Root::Values(_), _) => ErrorKind::Type,
+            (Root::Records(_), _) => ErrorKind::Record,
+        };
         let pushed = match &mut self.root {
             Root::Records(records) => records.push_record(value),
             Root::Values(column) => column.push(value),
         };
-        pushed.map_err(|message| Error::new(ErrorKind::Type, at as u64, message))
+        pushed.map_err(|message| Error::new(kind, at as u64, message))
     }
 }

@@ -7,7 +7,8 @@
 use super::Block;
 use super::infer::{Fields, Shape};
 use crate::binary::{self, Header, Kind};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::symbol::Symbol;
 use crate::text::{self, Context, after_value};
 
 /// First bytes of binary values that tell inference everything: once one with the same type code
@@ -240,7 +241,7 @@ impl Fields {
     ) -> Result<usize> {
         let start = cursor.at;
         let name = cursor.field_name(context)?;
-        let index = self.index_of(name.text().unwrap_or("$0"));
+        let index = self.index_of(text_of(&name, start)?);
         let known = self.order.search(*slot, cursor.bytes, start);
         match known {
             Some(found) => *slot = found + 1,
@@ -273,13 +274,13 @@ impl Fields {
                     // The general path reports a number without a symbol.
                     let Some(symbol) = context.symbols.get(number) else {
                         cursor.at = start;
-                        return Err(crate::Error::new(
-                            crate::ErrorKind::Symbol,
+                        return Err(Error::new(
+                            ErrorKind::Symbol,
                             start as u64,
                             format!("symbol number {number} is not in the symbol table"),
                         ));
                     };
-                    let index = self.index_of(symbol.text().unwrap_or("$0"));
+                    let index = self.index_of(text_of(&symbol, start)?);
                     if self.numbers.len() <= number {
                         self.numbers.resize(number + 1, 0);
                     }
@@ -317,6 +318,14 @@ impl Fields {
             cursor.at = next;
         }
     }
+}
+
+/// The text of a field's name.
+fn text_of(name: &Symbol, at: usize) -> Result<&str> {
+    name.text().ok_or_else(|| {
+        let message = "a field's name is a symbol without text; write the file without imports";
+        Error::new(ErrorKind::Symbol, at as u64, message)
+    })
 }
 
 /// Observes the value of `block` at `at`. Returns the start of the next one, or `None` at the end.

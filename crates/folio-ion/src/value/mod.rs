@@ -155,6 +155,30 @@ impl Element {
         fields.iter().find(|(field, _)| field.text() == Some(name)).map(|(_, element)| element)
     }
 
+    /// Why writing the value would lose a symbol: its text is in a shared table, which is not read.
+    /// JSON, which has no annotations, has no symbol without text either.
+    pub fn lost_symbol(&self, in_json: bool) -> Option<String> {
+        let lost = |symbol: &Symbol| match symbol {
+            Symbol::Text(_) => None,
+            Symbol::Unknown(None) => in_json.then(|| "symbol $0 has no text".to_owned()),
+            Symbol::Unknown(Some(place)) => Some(format!(
+                "symbol {} of the shared table `{}` has no text here; write the file without imports",
+                place.position, place.table
+            )),
+        };
+        let annotations = if in_json { &[][..] } else { &self.annotations };
+        annotations.iter().find_map(lost).or_else(|| match &self.value {
+            Value::Symbol(symbol) => lost(symbol),
+            Value::List(elements) | Value::SExp(elements) => {
+                elements.iter().find_map(|element| element.lost_symbol(in_json))
+            }
+            Value::Struct(fields) => fields
+                .iter()
+                .find_map(|(name, element)| lost(name).or_else(|| element.lost_symbol(in_json))),
+            _ => None,
+        })
+    }
+
     /// The text of a symbol without annotations.
     pub(crate) fn unannotated_symbol(&self) -> Option<&str> {
         match &self.value {

@@ -99,7 +99,7 @@ impl IonValues {
                     Encoding::Binary => self.raw.extend(to_text(&element).into_bytes()),
                 }
                 self.at = end;
-                Ok(self.json.as_bytes())
+                element.lost_symbol(true).map_or(Ok(self.json.as_bytes()), Err)
             }
             Err(error) => {
                 self.raw.clear();

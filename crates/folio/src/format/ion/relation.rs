@@ -90,7 +90,10 @@ pub(crate) fn relation(
 
 /// A name that no column has yet: SQL ignores case, Ion does not.
 fn free_name(name: &str, columns: &[Column]) -> String {
-    let plain = if name.is_empty() { VALUE_COLUMN } else { name };
+    let plain = match name {
+        "" => format!("column_{}", columns.len() + 1),
+        name => name.to_owned(),
+    };
     let is_taken =
         |name: &str| columns.iter().any(|column| column.name.to_lowercase() == name.to_lowercase());
     let mut own = plain.to_owned();
@@ -228,7 +231,7 @@ fn unread(path: &str, error: std::io::Error) -> QueryError {
 fn located(path: &str, rows: u64, error: &folio_ion::Error) -> QueryError {
     let code = match error.kind() {
         folio_ion::ErrorKind::Io => ErrorCode::Io,
-        folio_ion::ErrorKind::Type => ErrorCode::TypeMismatch,
+        folio_ion::ErrorKind::Type | folio_ion::ErrorKind::Record => ErrorCode::TypeMismatch,
         folio_ion::ErrorKind::Unsupported => ErrorCode::Unsupported,
         _ => ErrorCode::Syntax,
     };
