@@ -251,7 +251,10 @@ fn files_of_other_shapes_are_read_too() -> Result {
     let list = fixture.file("list.ion", "[{a: 1}, {a: 2}]")?;
     assert_eq!(fixture.json(&format!("select sum(a) from {list}"))?, r#"[{"sum":3}]"#);
     let cases = fixture.file("cases.ion", "{a: 1, A: 2, '': 3}")?;
-    assert_eq!(fixture.json(&format!("select * from {cases}"))?, r#"[{"a":1,"A_1":2,"ion":3}]"#);
+    assert_eq!(
+        fixture.json(&format!("select * from {cases}"))?,
+        r#"[{"a":1,"A_1":2,"column_3":3}]"#
+    );
     let empty = fixture.file("empty.ion", "// nothing\n")?;
     assert_eq!(fixture.json(&format!("select count(*) from {empty}"))?, r#"[{"count":0}]"#);
     // Fields that look like keys are not columns of a struct.
@@ -317,5 +320,55 @@ fn a_damaged_file_is_an_error_and_never_more() -> Result {
         assert!(refused > 30, "{name}: {refused} of 300 refused");
     }
     assert_eq!(fixture.rows("select 1")?, [[Value::Integer(1)]]);
+    Ok(())
+}
+
+#[test]
+fn structs_become_maps_where_the_table_has_them() -> Result {
+    let table = "create table {} (id int primary key, m map(text, bigint), n map(text, numeric),
+        b map(text, bytea), l map(text, bigint)[]);";
+    let mut fixture = Fixture::new(&table.replace("{}", "t"))?;
+    fixture.run(
+        "insert into t values (1, '{\"a\":1}', '{\"x\":1.50,\"y\":null}', '{\"q\":\"\\\\x0102\"}', '[{\"a\":1},{}]'),
+            (2, '{}', '{}', null, null), (3, '{\"b\":9007199254740993}', null, null, '[]')",
+    )?;
+    let expected = fixture.json("select * from t order by id")?;
+    for (at, name) in ["m.ion", "m.10n"].into_iter().enumerate() {
+        let path = fixture.path(name).display().to_string();
+        fixture.run(&format!("copy t to '{path}'"))?;
+        fixture.run(&table.replace("{}", &format!("t{at}")))?;
+        fixture.run(&format!("copy t{at} from '{path}'"))?;
+        assert_eq!(fixture.json(&format!("select * from t{at} order by id"))?, expected, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn times_are_rounded_to_microseconds_as_in_text() -> Result {
+    let mut fixture = Fixture::new("")?;
+    for time in ["2024-01-01T00:00:00.123456789Z", "1969-12-31T23:59:59.9999995Z"] {
+        let file = fixture.file("t.ion", format!("{{t: {time}}}"))?;
+        let text = fixture.json(&format!("select timestamptz '{time}' as t"))?;
+        assert_eq!(fixture.json(&format!("select t from {file}"))?, text, "{time}");
+    }
+    Ok(())
+}
+
+/// A symbol of a shared table has a number here and no text, which nothing may make up.
+#[test]
+fn a_symbol_without_text_is_refused() -> Result {
+    let mut fixture = Fixture::new("")?;
+    let import = "$ion_symbol_table::{imports: [{name: \"x\", version: 1, max_id: 3}]}";
+    for value in ["{a: $10}", "{a: $10} {a: 1}", "{a: [{$10: 1}, 1]}", "{$10: 1}"] {
+        let file = fixture.file("s.ion", format!("{import} {value}"))?;
+        let (_, error) = fixture.refused(&format!("select * from {file}"))?;
+        assert!(error.contains("symbol"), "{value}: {error}");
+    }
+    let file = fixture.file("null.ion", "{a: 1} null")?;
+    let (_, error) = fixture.refused(&format!("select * from {file}"))?;
+    assert!(
+        error.contains("a record is of type null, not struct") && !error.contains("records :="),
+        "{error}"
+    );
     Ok(())
 }

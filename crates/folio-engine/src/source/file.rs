@@ -44,10 +44,12 @@ pub struct FileReading<'r> {
     pub infer_types: bool,
     /// Columns that are always JSON, so that a text is not taken for JSON text.
     pub json: &'r [&'r str],
+    /// Columns whose structs are maps, in a format that does not tell the two apart.
+    pub maps: &'r [&'r str],
 }
 
 impl Default for FileReading<'_> {
     fn default() -> Self {
-        Self { format: None, csv: None, infer_types: true, json: &[] }
+        Self { format: None, csv: None, infer_types: true, json: &[], maps: &[] }
     }
 }

@@ -104,6 +104,21 @@ fn copied(table: &Relation) -> impl Iterator<Item = &TableColumn> {
     table.schema.columns.iter().filter(is_given)
 }
 
+/// The names of the columns whose type passes a test.
+fn columns_where(table: &Relation, test: impl Fn(&ColumnType) -> bool) -> Vec<&str> {
+    let columns = table.schema.columns.iter();
+    columns.filter(|own| test(&own.column_type)).map(|own| &*own.name).collect()
+}
+
+/// Whether the structs of a column are maps.
+fn has_maps(ty: &ColumnType) -> bool {
+    match ty {
+        ColumnType::Map(_) => true,
+        ColumnType::List(element) => has_maps(element),
+        _ => false,
+    }
+}
+
 /// The place of the table of a COPY.
 pub(super) fn span_of(source: &ast::CopySource) -> Span {
     match source {
@@ -190,16 +205,14 @@ impl Binder<'_> {
         if table.kind == RelationKind::Collection {
             return self.copy_documents(&table, columns, file, span);
         }
-        let columns_of_table = table.schema.columns.iter();
         // Numbers of JSON stay text until their cast: a float would have rounded decimals.
-        let is_json = |column: &&TableColumn| {
-            matches!(column.column_type, ColumnType::Json | ColumnType::Decimal { .. })
-        };
-        let json: Vec<&str> = columns_of_table.filter(is_json).map(|own| &*own.name).collect();
+        let json =
+            columns_where(&table, |ty| matches!(ty, ColumnType::Json | ColumnType::Decimal { .. }));
+        let maps = columns_where(&table, has_maps);
         let names = file.names(&table, columns);
         let csv = Some((&file.csv, &names[..]));
-        let reading =
-            FileReading { format: file.format.as_deref(), csv, infer_types: false, json: &json };
+        let format = file.format.as_deref();
+        let reading = FileReading { format, csv, infer_types: false, json: &json, maps: &maps };
         let rows = self.file(&file.path, reading, span)?;
         let named = self.scan_as_written(&rows);
         let mut wanted: Vec<(usize, usize)> = Vec::new();
@@ -246,8 +259,8 @@ impl Binder<'_> {
                 .help("name them: COPY t (a, b) FROM …"));
         }
         let csv = Some((&file.csv, &names[..]));
-        let reading =
-            FileReading { format: file.format.as_deref(), csv, infer_types: true, json: &[] };
+        let format = file.format.as_deref();
+        let reading = FileReading { format, csv, ..FileReading::default() };
         let rows = self.file(&file.path, reading, span)?;
         let named = self.scan_as_written(&rows);
         let own = named.columns.iter();

@@ -44,7 +44,7 @@ pub(crate) fn relation(
     match records.open()? {
         Records::Ion(_) => {
             no_csv(reading)?;
-            super::ion::relation(&**files, path, reading.json)
+            super::ion::relation(&**files, path, reading)
         }
         opened => {
             let key = records.key(reading);

@@ -9,8 +9,8 @@
 //! | bool · float · string, symbol, clob · blob | `boolean` · `double precision` · `text` · `bytea` |
 //! | int · decimal | `bigint`, or `numeric` where that is too narrow |
 //! | timestamp | `timestamptz`, or `date` where all are of day precision |
-//! | list, sexp · struct | an array · a struct, or `json` where its fields look like keys |
-//! | a mix of those, a number of more than 38 digits | `json` |
+//! | list, sexp · struct | an array · a struct, or a map where its fields look like keys |
+//! | a mix of those, a number of more than 38 digits, a float beside an integer that it would round | `json` |
 //!
 //! Values that are not structs make one column, `ion`.
 
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_compute::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
-use folio_engine::source::{Relation, RowStream, ScanRequest};
+use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest};
 use folio_file::{File, FileSystem, OpenMode};
 use folio_ion::shred::{Batch as Shredded, Block, Field, Inference, Layout, Rules, Type};
 use folio_ion::{Format, Limits, Splitter};
@@ -59,26 +59,23 @@ fn limits() -> Limits {
     Limits { value_size: MAX_RECORD_SIZE, ..Limits::default() }
 }
 
-/// The relation of a file. The columns of these names are JSON, whatever they hold.
+/// The relation of a file.
 ///
 /// # Errors
 /// `not_found`, `io`; `syntax` with the row and the byte where the file stops being Ion.
 pub(crate) fn relation(
     files: &dyn FileSystem,
     path: &str,
-    json: &[&str],
+    reading: FileReading<'_>,
 ) -> QueryResult<Arc<Relation>> {
     let file = files.open(Path::new(path), OpenMode::Read).map_err(|error| unread(path, error))?;
     let mut found =
         IonFile { path: path.to_owned(), file, layout: Layout::Records(Vec::new()), row_count: 0 };
-    found.observe()?;
+    found.observe(reading)?;
     let mut columns = Vec::new();
-    match &mut found.layout {
+    match &found.layout {
         Layout::Records(fields) => {
-            for field in &mut *fields {
-                if json.iter().any(|name| name.eq_ignore_ascii_case(&field.name)) {
-                    field.field_type = Type::Json;
-                }
+            for field in fields {
                 let name = free_name(&field.name, &columns);
                 columns.push(Column::optional(name, column_type(&field.field_type)));
             }
@@ -88,7 +85,8 @@ pub(crate) fn relation(
     Ok(relation_with(path, columns, Arc::new(found)))
 }
 
-/// A name that no column has yet: SQL ignores case, Ion does not.
+/// A name that no column has yet: SQL ignores case, Ion does not. An empty one becomes that of its
+/// place, as in CSV.
 fn free_name(name: &str, columns: &[Column]) -> String {
     let plain = match name {
         "" => format!("column_{}", columns.len() + 1),
@@ -96,7 +94,7 @@ fn free_name(name: &str, columns: &[Column]) -> String {
     };
     let is_taken =
         |name: &str| columns.iter().any(|column| column.name.to_lowercase() == name.to_lowercase());
-    let mut own = plain.to_owned();
+    let mut own = plain.clone();
     let mut number = 0;
     while is_taken(&own) {
         number += 1;
@@ -107,7 +105,7 @@ fn free_name(name: &str, columns: &[Column]) -> String {
 
 impl IonFile {
     /// Reads every value to find the columns.
-    fn observe(&mut self) -> QueryResult<()> {
+    fn observe(&mut self, reading: FileReading<'_>) -> QueryResult<()> {
         let rules = Rules { conflict: Type::Json, ..Rules::default() };
         let (limits, mut splitter) = (limits(), self.open()?);
         let (mut inference, mut bytes) = (Inference::new(), Vec::new());
@@ -120,18 +118,32 @@ impl IonFile {
             self.row_count += rows;
             bytes = block.bytes;
         }
-        self.layout = match inference.layout(&rules) {
+        // With this rule every struct is a map.
+        let maps = Rules { field_appearance: f64::INFINITY, ..rules.clone() };
+        self.layout = match (inference.layout(&rules), inference.layout(&maps)) {
             // Without any values, assume structs.
             _ if self.row_count == 0 => Layout::Records(Vec::new()),
-            Layout::Records(fields) => Layout::Records(fields.into_iter().map(stored).collect()),
-            Layout::Values(value) => Layout::Values(storable(value)),
+            (Layout::Records(fields), Layout::Records(maps)) => {
+                let typed = fields.into_iter().zip(maps).map(|(field, map)| {
+                    let field_type = match &field.name {
+                        name if is_among(reading.json, name) => Type::Json,
+                        name if is_among(reading.maps, name) => storable(map.field_type),
+                        _ => storable(field.field_type),
+                    };
+                    Field { name: field.name, field_type }
+                });
+                Layout::Records(typed.collect())
+            }
+            (Layout::Values(value), _) => Layout::Values(storable(value)),
+            (records, _) => records,
         };
         Ok(())
     }
 }
 
-fn stored(field: Field) -> Field {
-    Field { field_type: storable(field.field_type), ..field }
+/// Whether a field is among columns, whose names ignore case.
+fn is_among(columns: &[&str], field: &str) -> bool {
+    columns.iter().any(|name| name.eq_ignore_ascii_case(field))
 }
 
 impl RowFile for IonFile {
