@@ -24,7 +24,7 @@ pub(crate) fn ask(
         guarded.session.refuse_changes();
     }
     let answer = match text(asked, "language")? {
-        "sql" => guarded.session.sql(statement, &Parameters::default()),
+        "sql" => guarded.session.sql_alone(statement, &Parameters::default()),
         "ziql" => {
             let rows = guarded.session.ziql(statement, &[]);
             rows.map(|rows| Answer { rows: Some(rows), count: None })

@@ -220,6 +220,8 @@ fn nothing_is_changed_without_write() {
     assert_eq!(server.ask("delete from cities where id = 1")["count"], 1);
     assert_eq!(server.ask("copy cities to 'out.csv'")["error"]["code"], "read_only");
 }
+    let open = server.ask("begin; delete from cities");
+    assert!(open["error"]["message"].to_string().contains("did not end it"), "{open}");
 
 #[test]
 fn an_address_runs_only_what_reads() {

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     arguments.limits.set(&mut session)?;
     watch(session.interrupt());
     let waiting = Waiting::begin(console, &mut session);
-    let answer = session.sql(&text, &parameters);
+    let answer = session.sql_alone(&text, &parameters);
     drop(waiting);
     let answer = answer?;
     match answer.rows {
