@@ -32,6 +32,16 @@ fn selected(name: String, expression: Expr, syntax: &ast::Expr) -> Item {
     Item { name, expression, span: place(syntax), syntax: own }
 }
 
+/// Refuses a star over FROM without columns.
+fn refuse_star(projection: &[ast::SelectItem]) -> Result<()> {
+    let star = projection.iter().find_map(|item| match item {
+        ast::SelectItem::Wildcard(options) => Some(options.wildcard_token.0.span.to_span()),
+        _ => None,
+    });
+    let error = Error::invalid("the file is empty, so it has no columns");
+    star.map_or(Ok(()), |span| Err(error.at(span).help("count(*) counts its rows")))
+}
+
 impl Binder<'_> {
     /// Binds a SELECT and the ORDER BY that follows it. Columns that only the order needs come
     /// after the named ones.
@@ -58,6 +68,9 @@ impl Binder<'_> {
         let all = [ast::SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())];
         // FROM without SELECT returns all columns.
         let projection = if select.projection.is_empty() { &all } else { &select.projection[..] };
+        if scope.columns.is_empty() && !select.from.is_empty() {
+            refuse_star(projection)?;
+        }
         let mut items = self.items(projection, &scope)?;
         let listed = scope.listed_functions.take().unwrap_or_default();
         let groups = self.groups(&select.group_by, &items, &scope)?;
