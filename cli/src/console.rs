@@ -15,6 +15,8 @@ pub(crate) struct Console {
     pub(crate) has_progress: bool,
     /// Standard error shows colours.
     pub(crate) has_color: bool,
+    /// What prints JSON Lines, for hints.
+    pub(crate) jsonl: &'static str,
 }
 
 impl Console {
@@ -27,6 +29,7 @@ impl Console {
             is_terminal: io::stdout().is_terminal(),
             has_progress: errors_to_terminal && !is_quiet && !is_dumb,
             has_color: errors_to_terminal && !is_set("NO_COLOR") && !is_dumb,
+            jsonl: "-o jsonl",
         }
     }
 

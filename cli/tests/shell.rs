@@ -316,6 +316,16 @@ fn a_script_runs_to_its_end_or_its_first_error() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 
+    let output = piped(&sandbox, "folio shell data", ".tables nobody\n.schema\n");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("no name contains \"nobody\""),
+        "{output:?}"
+    );
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("-- collection docs\n{"),
+        "{output:?}"
+    );
+
     let output = piped(&sandbox, "folio shell data", "select 1 as a; select x; select 2 as b;");
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"a\":1}\n"[..]));
     let script = ".bail off\nselect 1 as a; select x; select 2 as b;";
@@ -343,6 +353,7 @@ fn a_script_runs_to_its_end_or_its_first_error() {
             "error: cannot read \"none.sql\": No such file or directory (os error 2)\n",
         ),
         (".import", "error: write the file after .import\n"),
+        (".read", "error: write the file after .read\n"),
         (
             ".mode xml",
             "error: unknown format \"xml\"; use one of table, jsonl, json, csv, md, vertical\n",

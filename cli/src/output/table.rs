@@ -50,7 +50,7 @@ pub(super) fn print(
     }
     writeln!(io::stdout(), "{table}")?;
     if let Some(which) = names_left_out(&names[widths.len()..]) {
-        console.note(&format!("no room for {which}; -o jsonl shows all"));
+        console.note(&format!("no room for {which}; {} shows all", console.jsonl));
     }
     Ok(())
 }

@@ -177,7 +177,10 @@ fn tables(shell: &mut Shell<'_>, text: &str) -> Result<Flow, Failure> {
         })
         .collect();
     if objects.is_empty() {
-        shell.console.note("the database is empty; create a table, or use .import");
+        shell.console.note(&match relations.is_empty() {
+            true => "the database is empty; create a table, or use .import".to_owned(),
+            false => format!("no name contains {text:?}; .tables lists all"),
+        });
         return Ok(Flow::Continue);
     }
     output::print_objects(&objects, shell.format(), shell.console)?;
@@ -191,6 +194,7 @@ fn schema(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
         shell.console.print(shell.session.schema()?.trim_end())?;
         return Ok(Flow::Continue);
     }
+    let is_list = name.is_empty();
     let names = match name {
         "" => shell.session.relations()?.into_iter().map(|relation| relation.name).collect(),
         name => vec![name.to_owned()],
@@ -199,6 +203,9 @@ fn schema(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
         let definition = shell.session.definition(&name)?;
         if definition.is_empty() {
             // For a collection, show the fields of its documents.
+            if is_list {
+                shell.console.print(&format!("-- collection {name}"))?;
+            }
             shell.run_statement(&format!("DESCRIBE \"{name}\""), Language::Sql)?;
         } else {
             shell.console.print(definition.trim_end())?;
@@ -319,6 +326,9 @@ fn explain(shell: &mut Shell<'_>, statement: &str) -> Result<Flow, Failure> {
 
 fn read(shell: &mut Shell<'_>, path: &str) -> Result<Flow, Failure> {
     let path = path.trim_matches(['\'', '"']);
+    if path.is_empty() {
+        return Err(Failure::Usage("write the file after .read".to_owned()));
+    }
     let text = text::of_file(Path::new(path))?;
     shell.run_nested(&text)
 }

@@ -117,6 +117,7 @@ struct Shell<'c> {
 /// Runs a shell on a database until its input ends.
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let Arguments { database: path, ziql, limits, printing } = arguments;
+    let console = &Console { jsonl: ".mode jsonl", ..*console };
     let database = Database::open(path)?;
     let _ = database.take_notices(); // of the place, which `init` and `import` tell
     let mut session = database.session()?;
