@@ -16,7 +16,10 @@ pub(crate) fn answer(
     connection: &Connection,
     shared: &Shared,
 ) -> Option<Response> {
-    let name = request.path.get(shared.token.as_str().len() + 2..).unwrap_or("");
+    let Some(name) = request.path.get(shared.token.as_str().len() + 2..) else {
+        // Without its last slash, the page would look for its files beside it.
+        return Some(Response::moved(format!("{}/", request.path)));
+    };
     match (request.method.as_str(), name.strip_prefix("api/")) {
         ("GET", None) => Some(assets::file(name).unwrap_or_else(nothing)),
         ("POST", Some("file")) => Some(upload::take(request, connection, shared)),

@@ -14,5 +14,5 @@ pub(crate) fn file(name: &str) -> Option<Response> {
         "studio.css" => ("text/css; charset=utf-8", STYLE),
         _ => return None,
     };
-    Some(Response { status: 200, kind, body: bytes.to_vec() })
+    Some(Response::found(kind, bytes.to_vec()))
 }

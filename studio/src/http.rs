@@ -36,6 +36,8 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) kind: &'static str,
     pub(crate) body: Vec<u8>,
+    /// Where what was asked for is.
+    location: Option<String>,
 }
 
 /// What a page may do: run our script, use our style, ask us. Everything else is refused by the
@@ -159,30 +161,44 @@ fn head(bytes: &[u8]) -> Result<Option<(Request, usize)>, ()> {
 }
 
 impl Response {
+    /// What was asked for.
+    pub(crate) fn found(kind: &'static str, body: Vec<u8>) -> Self {
+        Self { status: 200, kind, body, location: None }
+    }
+
     /// An answer to a page.
     pub(crate) fn json(body: String) -> Self {
-        Self { status: 200, kind: "application/json", body: body.into_bytes() }
+        Self::found("application/json", body.into_bytes())
     }
 
     /// A refusal, in words.
     pub(crate) fn refused(status: u16, text: &str) -> Self {
-        Self { status, kind: "text/plain; charset=utf-8", body: text.as_bytes().to_vec() }
+        let kind = "text/plain; charset=utf-8";
+        Self { status, kind, body: text.as_bytes().to_vec(), location: None }
+    }
+
+    /// Sends a browser to another path.
+    pub(crate) fn moved(path: String) -> Self {
+        Self { location: Some(path), ..Self::refused(308, "it is there") }
     }
 
     pub(crate) fn write(&self, connection: &Connection) -> io::Result<()> {
         let reason = match self.status {
             200 => "OK",
+            308 => "Permanent Redirect",
             403 => "Forbidden",
             404 => "Not Found",
             _ => "Refused",
         };
+        let location = self.location.as_ref().map(|path| format!("Location: {path}\r\n"));
         let head = format!(
-            "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\
+            "HTTP/1.1 {} {reason}\r\n{}Content-Type: {}\r\nContent-Length: {}\r\n\
              Connection: close\r\nCache-Control: no-store\r\nContent-Security-Policy: {POLICY}\r\n\
              X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
              Cross-Origin-Resource-Policy: same-origin\r\n\
              Cross-Origin-Opener-Policy: same-origin\r\n\r\n",
             self.status,
+            location.unwrap_or_default(),
             self.kind,
             self.body.len(),
         );

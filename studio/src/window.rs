@@ -108,7 +108,11 @@ const FAR: u64 = 2_000;
 /// What a page asks for.
 pub(crate) fn read(asked: &Value) -> Result<Window, Failure> {
     let list = |name| asked.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let number = |name| asked.get(name).and_then(Value::as_u64).unwrap_or(0);
+    // A number beyond 64 bits is read as a double, and is as far as any.
+    let far = |number: &Value| number.as_f64().filter(|number| *number > 0.0).map(|_| u64::MAX);
+    let number = |name| {
+        asked.get(name).and_then(|number| number.as_u64().or_else(|| far(number))).unwrap_or(0)
+    };
     let tests = list("tests").iter().map(|test| {
         let value = test.get("value").and_then(Value::as_str).unwrap_or("");
         Ok((text(test, "column")?.to_owned(), named(text(test, "test")?)?, value.to_owned()))

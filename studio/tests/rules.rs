@@ -145,6 +145,9 @@ fn only_the_token_opens() {
         assert_eq!(server.request("POST", path, &[], "{}").0, 403, "{path}");
     }
     assert_ne!(Server::reading().path(""), server.path(""), "each start has its own");
+    let (status, text) = server.request("GET", server.path("").trim_end_matches('/'), &[], "");
+    let location = format!("\r\nLocation: {}\r\n", server.path(""));
+    assert!(status == 308 && text.contains(&location), "{text}");
 }
 
 #[test]
@@ -217,11 +220,11 @@ fn nothing_is_changed_without_write() {
     assert_eq!(server.ask("select count(*) from cities")["rows"], json!([[2]]));
 
     let server = Server::start(true, Limits::default());
+    let open = server.ask("begin; delete from cities");
+    assert!(open["error"]["message"].to_string().contains("did not end it"), "{open}");
     assert_eq!(server.ask("delete from cities where id = 1")["count"], 1);
     assert_eq!(server.ask("copy cities to 'out.csv'")["error"]["code"], "read_only");
 }
-    let open = server.ask("begin; delete from cities");
-    assert!(open["error"]["message"].to_string().contains("did not end it"), "{open}");
 
 #[test]
 fn an_address_runs_only_what_reads() {
@@ -295,6 +298,8 @@ fn statements_are_saved_by_who_may_write_and_in_their_folder() {
         assert_eq!(save(&server, name)["error"]["code"], "invalid_input", "{name}");
         assert_eq!(server.call("forget", &json!({"name": name}))["error"]["code"], "invalid_input");
     }
+    let message = save(&server, "a b")["error"]["message"].to_string();
+    assert!(message.contains("statement name"), "{message}");
     assert_eq!(server.call("forget", &json!({"name": "all"}))["was_there"], true);
 
     let reading = Server::reading();
@@ -679,6 +684,11 @@ fn pages_ask_for_what_they_show() {
     let ages: Vec<_> =
         window["rows"].as_array().unwrap().iter().map(|row| row[2].clone()).collect();
     assert_eq!(ages, [298, 297]);
+
+    for offset in [json!(1_u64 << 63), json!(1e20)] {
+        let asked = json!({"relation": "users", "offset": offset, "limit": 2});
+        assert_eq!(server.call("window", &asked)["rows"], json!([]), "{offset}");
+    }
 
     for name in ["no such", "x\" or \"1\"=\"1", "'; drop table cities; --"] {
         let tests = json!([{"column": name, "test": "is", "value": name}]);

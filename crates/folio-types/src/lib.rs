@@ -21,7 +21,9 @@ pub use code::ErrorCode;
 pub use comparison::{Bound, Comparison};
 pub use field_condition::{FieldCondition, FieldTest, IndexMethod, Literal};
 pub use legible::legible;
-pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};
+pub use name::{
+    MAX_NAME_SIZE, NameError, check_collection_name, check_document_id, check_statement_name,
+};
 pub use near::near_match;
 pub use schema::{Column, ColumnType, SchemaError, TableSchema, same_name};
 pub use value::{Interval, Value, ValueRef, borrowed};

@@ -15,13 +15,13 @@ pub enum NameError {
     /// The name has no characters.
     #[error("{kind} is empty; give it at least one character")]
     Empty {
-        /// `document id` or `collection name`.
+        /// `document id`, `collection name` or `statement name`.
         kind: &'static str,
     },
     /// The name is longer than [`MAX_NAME_SIZE`].
     #[error("{kind} is {size} bytes long; at most {MAX_NAME_SIZE} are allowed")]
     TooLong {
-        /// `document id` or `collection name`.
+        /// `document id`, `collection name` or `statement name`.
         kind: &'static str,
         /// Its size in bytes.
         size: usize,
@@ -29,7 +29,7 @@ pub enum NameError {
     /// The name starts with a dot or has two in a row.
     #[error("{kind} {name:?} may not start with a dot or contain \"..\"")]
     Dots {
-        /// `document id` or `collection name`.
+        /// `document id`, `collection name` or `statement name`.
         kind: &'static str,
         /// The rejected name.
         name: String,
@@ -37,7 +37,7 @@ pub enum NameError {
     /// The name has a character outside the allowed set.
     #[error("{kind} {name:?} contains {character:?}; use letters, digits, \"_\", \"-\" and \".\"")]
     Character {
-        /// `document id` or `collection name`.
+        /// `document id`, `collection name` or `statement name`.
         kind: &'static str,
         /// The rejected name.
         name: String,
@@ -61,6 +61,14 @@ pub fn check_document_id(id: &str) -> Result<(), NameError> {
 /// A [`NameError`] with the rule that the name breaks.
 pub fn check_collection_name(name: &str) -> Result<(), NameError> {
     check("collection name", name)
+}
+
+/// Checks the name of a saved statement, which is that of a file too.
+///
+/// # Errors
+/// As [`check_collection_name`].
+pub fn check_statement_name(name: &str) -> Result<(), NameError> {
+    check("statement name", name)
 }
 
 #[inline]

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use folio_types::check_collection_name;
+use folio_types::check_statement_name;
 
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ impl Database {
     /// `invalid_input` for a name that no collection could have; `read_only`, `locked`, `io`.
     pub fn save_statement(&self, statement: &SavedStatement) -> Result<()> {
         let SavedStatement { name, language, text } = statement;
-        check_collection_name(name)?;
+        check_statement_name(name)?;
         self.handle().check_writable()?;
         let store = &self.handle().store;
         let folder = self.statements_folder();
@@ -95,7 +95,7 @@ impl Database {
     /// # Errors
     /// As [`Database::save_statement`].
     pub fn remove_statement(&self, name: &str) -> Result<bool> {
-        check_collection_name(name)?;
+        check_statement_name(name)?;
         self.handle().check_writable()?;
         self.remove(name, |_| true)
     }
@@ -122,6 +122,6 @@ impl Database {
 fn named(file: &str) -> Option<(&str, StatementLanguage)> {
     StatementLanguage::ALL.into_iter().find_map(|language| {
         let name = file.strip_suffix(language.ending())?;
-        check_collection_name(name).is_ok().then_some((name, language))
+        check_statement_name(name).is_ok().then_some((name, language))
     })
 }

@@ -80,7 +80,8 @@ impl Session {
         let (mut text, parameters) = window.statement("*");
         window.push_order(&mut text);
         // Writing to a string cannot fail.
-        let _ = write!(text, " LIMIT {} OFFSET {}", window.limit, window.offset);
+        let offset = window.offset.min(i64::MAX.unsigned_abs());
+        let _ = write!(text, " LIMIT {} OFFSET {offset}", window.limit);
         self.rows_of(&text, &parameters)
     }
 
