@@ -19,7 +19,7 @@ use super::given::listed;
 use super::literals::{BufferedRows, Places};
 use super::types::{as_type, compute};
 use super::{Binder, Row, Rows};
-use crate::ast::{Add, Change, Delete, Given, Item, Name, Target, Tuple, Tuples, Update};
+use crate::ast::{self, Add, Change, Delete, Given, Item, Name, Target, Tuple, Tuples, Update};
 
 impl Binder<'_> {
     /// Binds ADD.
@@ -122,9 +122,14 @@ impl Binder<'_> {
         tuple: &Tuple,
     ) -> Result<Member> {
         let span = item_span(item, tuple.span);
-        match item.member.as_ref().or(place) {
-            Some(name) => entity.find(&name.text, name.span).map_err(|error| error.at(span)),
-            None => {
+        match (item.member.as_ref().or(place), compared(&item.change)) {
+            (Some(name), _) => entity.find(&name.text, name.span).map_err(|error| error.at(span)),
+            (None, Some(path)) => {
+                let whole = &path.members[0].text;
+                let error = Error::unsupported(format!("a member of `{whole}` is not set alone"));
+                Err(error.at(path.span()).help(format!("set all of it: `{whole} = value`")))
+            }
+            (None, None) => {
                 let error = Error::syntax("expected `member = value`, found a value alone");
                 Err(error.at(span).help("only later tuples follow the order of the first"))
             }
@@ -372,6 +377,15 @@ fn changeable(entity: &Entity, span: Span) -> Result<usize> {
     }
     let error = Error::unsupported(format!("`{}` is a collection", entity.name())).at(span);
     Err(error.help("change it as documents, or with SQL"))
+}
+
+/// The path of `path = value`, which is no change of a member: it reads as a comparison.
+fn compared(change: &Change) -> Option<&ast::Path> {
+    let Change::Set(Given::Value(ast::Expr::Compare(_, left, ..))) = change else { return None };
+    match &**left {
+        ast::Expr::Path(path) if path.members.len() > 1 => Some(path),
+        _ => None,
+    }
 }
 
 fn item_span(item: &Item, otherwise: Span) -> Span {

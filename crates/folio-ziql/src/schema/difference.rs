@@ -265,8 +265,11 @@ impl Work<'_> {
             return Ok(());
         }
         let (own, name) = (&draft.relation.schema.name, &column.name);
-        Err(Error::conflict(format!("entities of `{own}` have no value for new member `{name}`"))
-            .help("give it a default, or make it optional with `?`"))
+        // The first name is the place of the error.
+        Err(Error::conflict(format!(
+            "new member `{name}` has no value for the entities of `{own}`"
+        ))
+        .help("give it a default, or make it optional with `?`"))
     }
 
     /// Renames first, since indexes refer to columns by name; then rewrites the rows.
