@@ -30,7 +30,7 @@ pub(crate) fn read_options(
                 format.compression =
                     Compression::parse(texts.first().map_or("auto", String::as_str))?;
             }
-            "columns" => names = Some(texts.clone()),
+            "columns" => names = Some(distinct(texts)?),
             "format" => {}
             _ => return Err(unknown(name, &NAMES)),
         }
@@ -39,6 +39,14 @@ pub(crate) fn read_options(
         return Err("option PRETTY is for text; remove it or BINARY".to_owned());
     }
     Ok((format, names))
+}
+
+/// The names of COLUMNS. Of two fields with one name, readers take the first.
+fn distinct(names: &[String]) -> Result<Vec<String>, String> {
+    match names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        Some((_, name)) => Err(format!("option COLUMNS names '{name}' twice; choose another name")),
+        None => Ok(names.to_vec()),
+    }
 }
 
 /// A value as texts: itself, or the elements of a list of any depth.
