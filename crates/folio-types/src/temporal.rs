@@ -270,10 +270,16 @@ pub fn add_unit(interval: &mut Interval, number: f64, unit: &str) -> Option<()> 
     Some(())
 }
 
-/// A day as text: `2024-01-31`.
+/// A day as text: `2024-01-31`. A year has four digits or more, as in ISO 8601, and those before the
+/// year 0 a sign before them.
 pub fn format_date(day: i32) -> String {
-    let (year, month, day) = civil(i64::from(day));
-    format!("{year:04}-{month:02}-{day:02}")
+    format_day(i64::from(day))
+}
+
+fn format_day(day: i64) -> String {
+    let (year, month, day) = civil(day);
+    let sign = if year < 0 { "-" } else { "" };
+    format!("{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
 }
 
 /// A time of day as text.
@@ -285,9 +291,8 @@ pub fn format_time(time: i64) -> String {
 /// A timestamp as text.
 pub fn format_timestamp(timestamp: i64, utc: bool) -> String {
     let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
-    let (year, month, day) = civil(day);
     let zone = if utc { "+00" } else { "" };
-    format!("{year:04}-{month:02}-{day:02} {}{zone}", format_time(time))
+    format!("{} {}{zone}", format_day(day), format_time(time))
 }
 
 /// An interval as text.
