@@ -14,6 +14,8 @@ pub(crate) struct Taken {
     used: Vec<bool>,
     /// One more than the highest position.
     count: usize,
+    /// The first that has no value, if they go by position: its number from 0, and its place.
+    missing: Option<(usize, Span)>,
 }
 
 impl Taken {
@@ -46,6 +48,9 @@ impl Taken {
             return Err(error.at(span).help("write $1 and $2, or :a and :b"));
         }
         self.count = self.count.max(position + 1);
+        if position >= given.types.len() {
+            self.missing.get_or_insert((position, span));
+        }
         Ok(position)
     }
 
@@ -61,14 +66,22 @@ impl Taken {
         Ok(position)
     }
 
+    fn missing_at(&self, position: usize, given: usize) -> Error {
+        if let Some(name) = self.names.get(position) {
+            let error = format!("parameter :{name} has no value");
+            return Error::invalid(error).help("give it by its name");
+        }
+        let (number, were) = (position + 1, if given == 1 { "was" } else { "were" });
+        let error = format!("parameter {number} has no value: {given} {were} given");
+        Error::invalid(error).help("give a value for each parameter")
+    }
+
     /// Refuses given parameters that are not used, and used ones that are not given.
     pub(crate) fn check(&self, given: &Signature) -> Result<()> {
         if given.names.is_empty() {
             let (given, taken) = (given.types.len(), self.count);
-            if given < taken {
-                let (missing, were) = (given + 1, if given == 1 { "was" } else { "were" });
-                let error = format!("parameter {missing} has no value: {given} {were} given");
-                return Err(Error::invalid(error).help("give a value for each parameter"));
+            if let Some((position, span)) = self.missing {
+                return Err(self.missing_at(position, given).at(span));
             }
             if given > taken {
                 let error = format!("{given} values were given to a statement that takes {taken}");

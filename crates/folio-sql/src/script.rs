@@ -108,7 +108,7 @@ impl Script {
         let bound = bound.map_err(in_text)?;
         // Several statements may share the parameters.
         if given.is_some() && self.statements.len() == 1 {
-            binder.check_parameters()?;
+            binder.check_parameters().map_err(in_text)?;
         }
         let origin = (&self.text, index);
         Statement::of(bound, origin, &binder.into_binding(), level).map_err(in_text)

@@ -8,7 +8,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use folio_compute::{Result, Span};
+use folio_compute::{Error, Result, Span};
 use folio_engine::bind::{Binding, StoredExpressions};
 use folio_engine::source::Source;
 use folio_engine::{Level, Limits, Signature, Statement};
@@ -21,6 +21,8 @@ use crate::parse;
 pub struct Ziql {
     text: Arc<str>,
     script: Script,
+    /// The names of its parameters.
+    parameters: Vec<String>,
 }
 
 impl Ziql {
@@ -30,8 +32,25 @@ impl Ziql {
     /// `syntax`, with the place; errors of the limits.
     pub fn parse(text: &str, limits: &Limits) -> Result<Self> {
         let text: Arc<str> = text.into();
-        let script = parse::script(&text, limits).map_err(|error| error.in_text(&text))?;
-        Ok(Self { text, script })
+        let parsed = parse::script(&text, limits).map_err(|error| error.in_text(&text))?;
+        let (script, parameters) = parsed;
+        Ok(Self { text, script, parameters })
+    }
+
+    /// Refuses given parameters that are not in the text. Binding refuses those of the text that are
+    /// not given, with their places.
+    ///
+    /// # Errors
+    /// `invalid_input`, with the name.
+    pub fn check_given(&self, given: &Signature) -> Result<()> {
+        let is_whole = self.parameters.iter().all(|name| given.names.contains(name));
+        match given.names.iter().find(|name| !self.parameters.contains(name)) {
+            Some(name) if is_whole => {
+                let error = format!("a value was given for `${name}`, which is not in the text");
+                Err(Error::invalid(error).help("leave it out"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Number of chains.
@@ -75,7 +94,7 @@ impl Ziql {
         stored: &'static dyn StoredExpressions,
         options: (Level, &Limits),
     ) -> Result<()> {
-        let names = parse::parameters(&self.text)?;
+        let names = self.parameters.clone();
         let given = Signature { types: vec![None; names.len()], names, ..Signature::default() };
         self.compile(index, source, stored, &given, options).map(drop)
     }

@@ -34,28 +34,21 @@ const DEPTH_MAX: usize = 128;
 /// Approximate memory of the syntax tree per token.
 const TOKEN_SIZE: usize = 256;
 
-/// Parses a script.
+/// Parses a script; with the names of its parameters.
 ///
 /// # Errors
 /// `syntax`, with the place; `unsupported` if it nests too deep.
-pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<Script> {
+pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<(Script, Vec<String>)> {
     let mut buffer = LiteralBuffer::of(text);
     let tokens = tokenize(Lexer::new(text), buffer.as_mut())?;
     let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
-    Parser { limits: limits.clone(), ..Parser::new(tokens, buffer) }.script()
-}
-
-/// The names of the parameters of a text.
-///
-/// # Errors
-/// As [`script`].
-pub(crate) fn parameters(text: &str) -> Result<Vec<String>> {
-    let tokens = tokenize(Lexer::new(text), None)?.into_iter();
-    let names = tokens.filter_map(|lexeme| match lexeme.token {
-        Token::Parameter(name) => Some(name),
+    let names = tokens.iter().filter_map(|lexeme| match &lexeme.token {
+        Token::Parameter(name) => Some(name.clone()),
         _ => None,
     });
-    Ok(names.collect())
+    let names = names.collect();
+    let mut parser = Parser { limits: limits.clone(), ..Parser::new(tokens, buffer) };
+    Ok((parser.script()?, names))
 }
 
 /// Parses a text that is one tuple.

@@ -32,6 +32,7 @@ fn bare(mut script: Script) -> String {
 fn printed(text: &str) -> String {
     let read = |text: &str| {
         script(&text.into(), &folio_engine::Limits::default())
+            .map(|(script, _)| script)
             .unwrap_or_else(|error| panic!("{}\nof {text}", error.in_text(text)))
     };
     let first = read(text);

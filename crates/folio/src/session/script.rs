@@ -44,7 +44,11 @@ impl Script {
     pub(super) fn parse(request: Request<'_>, limits: &Limits) -> QueryResult<Self> {
         Ok(match request.language {
             Language::Sql => Self::Sql(folio_sql::Script::parse(request.text, limits)?),
-            Language::Ziql => Self::Ziql(Ziql::parse(request.text, limits)?),
+            Language::Ziql => {
+                let script = Ziql::parse(request.text, limits)?;
+                script.check_given(request.signature)?;
+                Self::Ziql(script)
+            }
         })
     }
 
