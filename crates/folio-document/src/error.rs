@@ -186,8 +186,10 @@ pub enum Error {
         size: u64,
     },
 
-    /// The handle was closed.
-    #[error("collection {collection:?} was closed; open the database again")]
+    /// The handle was closed, by itself or because the collection was dropped or renamed.
+    #[error(
+        "collection {collection:?} was dropped, renamed or closed; ask the database for it again"
+    )]
     Closed {
         /// The collection.
         collection: String,

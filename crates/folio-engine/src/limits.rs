@@ -239,12 +239,14 @@ impl Drop for Held {
 
 fn timed_out(timeout: Duration) -> Error {
     let text = format!("the statement took longer than {timeout:?}");
-    Error::new(ErrorCode::Timeout, text).help("raise the limit: timeout, SET statement_timeout")
+    Error::new(ErrorCode::Timeout, text)
+        .help("raise the limit: SET statement_timeout, or the option that set it")
 }
 
 fn out_of_memory(size: usize) -> Error {
     let text = format!("the statement needs more than {size} bytes of memory");
-    Error::new(ErrorCode::MemoryLimit, text).help("raise the limit: memory_limit")
+    Error::new(ErrorCode::MemoryLimit, text)
+        .help("raise the limit: SET memory_limit, or the option that set it")
 }
 
 /// The stack of the thread that a statement runs on.
