@@ -75,6 +75,7 @@ pub struct Session {
     is_reading: bool,
     level: Level,
     hold: hold::Hold,
+    waits: bool,
 }
 
 /// The result of a statement.
@@ -125,6 +126,7 @@ impl Session {
             is_reading: false,
             level,
             hold: hold::Hold::default(),
+            waits: true,
         }
     }
 
@@ -181,6 +183,14 @@ impl Session {
     /// the same, for the rest of the session.
     pub fn set_threads(&mut self, count: usize) {
         self.threads = Some(count.max(1));
+    }
+
+    /// Sets whether a statement waits while another transaction writes tables. By default it does,
+    /// for at most the handle's `lock_timeout`. Otherwise the first statement of the next text does
+    /// not, and fails with [`Error::Writing`], having changed nothing: for callers that can wait
+    /// without a thread.
+    pub fn set_waits(&mut self, waits: bool) {
+        self.waits = waits;
     }
 
     /// Turns autocommit on or off. With it, the default, each statement is its own transaction.

@@ -106,6 +106,10 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// Another transaction writes tables, and the session does not wait for it.
+    #[error("another transaction is writing; try again when it is done")]
+    Writing,
+
     /// The handle was closed.
     #[error("database {path:?} was closed; open it again")]
     Closed {
@@ -265,6 +269,7 @@ impl Error {
             | Self::NameTaken { .. }
             | Self::DocumentExists { .. }
             | Self::ImportConflict { .. } => ErrorCode::Conflict,
+            Self::Writing => ErrorCode::Locked,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_)

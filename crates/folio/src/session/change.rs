@@ -116,9 +116,7 @@ impl Session {
     ) -> Result<T> {
         self.check_writable()?;
         let Some(open) = &self.transaction else {
-            let store = self.handle.store.tables_to_write()?;
-            let transaction: SharedTransaction =
-                Arc::new(Mutex::new(Some(store.begin_within(self.handle.lock_timeout)?)));
+            let transaction: SharedTransaction = Arc::new(Mutex::new(Some(self.begin_writing()?)));
             let tables = Tables::Transaction(Arc::clone(&transaction));
             let view = View::new(Arc::clone(&self.handle)).with_tables(tables);
             let answer = change(self, &view)?;

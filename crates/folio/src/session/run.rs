@@ -233,6 +233,8 @@ impl Session {
         let (mut last, mut limits) = (Answer::default(), limits.clone());
         for index in 0..script.len() {
             if index > 0 {
+                // The text cannot run again from its start.
+                self.waits = true;
                 // An earlier statement of the script may have changed them.
                 limits = limits.with_timeout(self.timeout).with_memory(self.memory_limit);
             }

@@ -140,14 +140,24 @@ impl Session {
             }
         } else {
             self.check_writable()?;
-            let store = self.handle.store.tables_to_write()?;
-            let transaction = store.begin_within(self.handle.lock_timeout)?;
-            let transaction = Arc::new(Mutex::new(Some(transaction)));
+            let transaction = Arc::new(Mutex::new(Some(self.begin_writing()?)));
             self.handle.note_transaction(&transaction);
             Tables::Transaction(transaction)
         };
         self.transaction = Some(Open { tables, savepoints: Vec::new() });
         Ok(())
+    }
+
+    /// Begins to write tables, after waiting for the transaction that does.
+    pub(super) fn begin_writing(&self) -> Result<Transaction> {
+        let store = self.handle.store.tables_to_write()?;
+        if self.waits {
+            return Ok(store.begin_within(self.handle.lock_timeout)?);
+        }
+        store.begin_at_once().map_err(|error| match error {
+            folio_table::Error::Busy { .. } => Error::Writing,
+            other => other.into(),
+        })
     }
 
     /// Rolls back to a savepoint, or releases it; later savepoints are gone.
