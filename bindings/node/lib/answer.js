@@ -1,7 +1,7 @@
 // The result of a statement: the number of changed rows, and its rows, streaming.
 //
-// The native half returns batches of text, each parsed by one call of JSON.parse. Memory does not
-// grow with the result.
+// The native half returns batches of text, each parsed by one call of JSON.parse, with the bytes of
+// their Buffers beside it. Memory does not grow with the result.
 'use strict'
 
 const { call, rethrow } = require('./error.js')
@@ -148,14 +148,14 @@ class Answer {
 
   /**
    * @private
-   * @param {string | null} text
+   * @param {string | { text: string, bytes: Buffer } | null} read
    */
-  taken(text) {
+  taken(read) {
     const left = this.rows.slice(this.place)
-    const more = text === null ? [] : parseExact(text)
+    const more = read === null ? [] : typeof read === 'string' ? parseExact(read) : parseExact(read.text, read.bytes)
     this.place = 0
     this.rows = left.length === 0 ? more : left.concat(more)
-    this.isEnded = text === null
+    this.isEnded = read === null
     if (this.isEnded) this.watch?.release()
     return this.rows.length > 0
   }
@@ -169,9 +169,9 @@ class Answer {
   peek(count) {
     try {
       while (!this.isPulling && !this.isEnded && !this.fault && this.rows.length - this.place < count) {
-        const text = call(() => this.inner.nextRowsWithin(this.grown(), WAIT_MS))
-        if (text === '') break
-        this.taken(text)
+        const read = call(() => this.inner.nextRowsWithin(this.grown(), WAIT_MS))
+        if (read === '') break
+        this.taken(read)
       }
     } catch (error) {
       this.fault = /** @type {Error} */ (error)

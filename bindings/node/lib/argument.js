@@ -10,7 +10,8 @@ const { native } = require('./native.js')
  * @returns {string}
  */
 function checkText(text, name) {
-  if (typeof text === 'string') return text
+  if (typeof text === 'string' && /** @type {any} */ (text).isWellFormed()) return text
+  if (typeof text === 'string') throw new FolioError('invalid_input', `${name} has half of a surrogate pair, which is not valid text`)
   throw new FolioError('invalid_input', `${name} must be a string, not ${text === null ? 'null' : typeof text}`)
 }
 
@@ -69,11 +70,15 @@ function checkWhole(number, name) {
 /**
  * @template T
  * @param {T} documents
+ * @param {boolean} [isAsync] whether they may be awaited
  * @returns {T}
  */
-function checkIterable(documents) {
+function checkIterable(documents, isAsync = false) {
   const any = /** @type {any} */ (documents)
-  if (any != null && typeof any !== 'string' && (any[Symbol.iterator] || any[Symbol.asyncIterator])) return documents
+  if (any != null && typeof any !== 'string') {
+    if (any[Symbol.iterator] || (isAsync && any[Symbol.asyncIterator])) return documents
+    if (any[Symbol.asyncIterator]) throw new FolioError('invalid_input', 'documents that must be awaited are stored by putManyAsync')
+  }
   throw new FolioError('invalid_input', 'putMany takes an array or another iterable of documents')
 }
 

@@ -10,7 +10,7 @@ const { FolioError, call, rethrow } = require('./error.js')
 const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
 
-/** @import { Convert } from './options.js' */
+/** @import { Convert, Storable } from './options.js' */
 /** @import { Counts } from './report.js' */
 
 /**
@@ -40,7 +40,7 @@ class Batch {
   /**
    * Adds a document.
    * @param {string | number | bigint} id
-   * @param {T} document
+   * @param {Storable<T>} document
    * @returns {void}
    */
   put(id, document) {
@@ -94,6 +94,11 @@ class Batch {
   /** Drops the writes. Does nothing after `commit`. */
   rollback() {
     if (this.ids !== undefined) this.end()
+  }
+
+  /** For `using`: drops the writes, unless they were committed. */
+  [Symbol.dispose]() {
+    this.rollback()
   }
 
   /**

@@ -18,7 +18,8 @@ const { parseMarked, shapes } = require('./shape.js')
 const { PartitionedWriter } = require('./writer.js')
 
 /** @import { Document } from './document.js' */
-/** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, IndexOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions, WriteOptions } from './options.js' */
+/** @import { Encoded } from './parameter.js' */
+/** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, IndexOptions, PutManyOptions, ReadOptions, ScanOptions, Storable, Stored, WorkOptions, WriteOptions } from './options.js' */
 /** @import { Glance } from './scan.js' */
 /** @import { CheckReport, CompactReport, Counts, ExportReport, FieldSummary, ImportReport, IndexCheck, IndexStats, Stats } from './report.js' */
 
@@ -103,7 +104,7 @@ class Collection {
   /**
    * The documents of many ids, in their order; undefined for a missing one.
    * Faster than a `get` for each.
-   * @param {(string | number | bigint)[]} ids
+   * @param {readonly (string | number | bigint)[]} ids
    * @param {ReadOptions} [options]
    * @returns {(Stored<T> | undefined)[]}
    */
@@ -115,7 +116,7 @@ class Collection {
   }
 
   /**
-   * @param {(string | number | bigint)[]} ids
+   * @param {readonly (string | number | bigint)[]} ids
    * @param {ReadOptions} [options]
    * @returns {Promise<(Stored<T> | undefined)[]>}
    */
@@ -147,7 +148,7 @@ class Collection {
    * Dates become ISO strings. Other values without a JSON form, such as a Map or NaN, are refused
    * with their path, unless `options.default` converts them.
    * @param {string | number | bigint} id
-   * @param {T} document
+   * @param {Storable<T>} document
    * @param {WriteOptions} [options]
    * @returns {'inserted' | 'replaced'}
    */
@@ -158,7 +159,7 @@ class Collection {
 
   /**
    * @param {string | number | bigint} id
-   * @param {T} document
+   * @param {Storable<T>} document
    * @param {WriteOptions} [options]
    * @returns {Promise<'inserted' | 'replaced'>}
    */
@@ -190,7 +191,7 @@ class Collection {
   /**
    * Stores a document under its `_id`, or under a new one (UUID version 7, which
    * sorts by time), and returns the id. It never replaces a document.
-   * @param {T} document
+   * @param {Storable<T>} document
    * @param {WriteOptions} [options]
    * @returns {string}
    */
@@ -199,7 +200,7 @@ class Collection {
   }
 
   /**
-   * @param {T} document
+   * @param {Storable<T>} document
    * @param {WriteOptions} [options]
    * @returns {Promise<string>}
    */
@@ -210,7 +211,7 @@ class Collection {
   /**
    * Stores many documents, all or none of them. Each has an `_id`, or gets a new one, or has its
    * id in the field that `id` names, or is a pair of id and document, as in a Map.
-   * @param {Iterable<T | [string | number | bigint, T]>} documents
+   * @param {Iterable<Storable<T> | readonly [string | number | bigint, Storable<T>]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Counts}
    */
@@ -230,7 +231,7 @@ class Collection {
   /**
    * The same, on another thread. The text of the documents stays in memory until the last one
    * arrives, and is then stored as one batch.
-   * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
+   * @param {Iterable<Storable<T> | readonly [string | number | bigint, Storable<T>]> | AsyncIterable<Storable<T> | readonly [string | number | bigint, Storable<T>]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Promise<Counts>}
    */
@@ -239,7 +240,7 @@ class Collection {
     /** @type {string[]} */
     const arrays = []
     const writer = new ArrayWriter((json) => arrays.push(json), convert)
-    for await (const document of checkIterable(documents)) writer.push(document)
+    for await (const document of checkIterable(documents, true)) writer.push(document)
     writer.end()
     return this.inner.putArraysAsync(arrays, id).catch(rethrow)
   }
@@ -511,7 +512,7 @@ class Collection {
   /**
    * Creates an index on fields. Conditions and statements use it, and every write maintains it.
    * With `using: 'columns'` it is a copy of the fields in columns, of all if there are none.
-   * @param {string | string[]} fields dotted paths, each perhaps with ` desc` after it
+   * @param {string | readonly string[]} fields dotted paths, each perhaps with ` desc` after it
    * @param {IndexOptions} [options]
    * @returns {string} its name
    */
@@ -522,7 +523,7 @@ class Collection {
   }
 
   /**
-   * @param {string | string[]} fields
+   * @param {string | readonly string[]} fields
    * @param {IndexOptions & WorkOptions} [options]
    * @returns {Promise<string>}
    */
@@ -721,7 +722,7 @@ class Collection {
 
   /**
    * The display of a scan.
-   * @param {{ fields?: string[], where?: string, limit?: number, bigint?: boolean, values?: string }} wanted
+   * @param {{ fields?: readonly string[], where?: string, limit?: number, bigint?: boolean, values?: Encoded }} wanted
    * @returns {Glance}
    * @private
    */

@@ -13,7 +13,7 @@ const { columnsText, given, givenAlone, parametersText } = require('./parameter.
 const { split, watched } = require('./progress.js')
 const { Session, answered, interruptible, limited, sessionOf } = require('./session.js')
 const { Tables } = require('./tables.js')
-const { Turns } = require('./turns.js')
+const { Turns, inTurn } = require('./turns.js')
 
 /** @import { Answer } from './answer.js' */
 /** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, PartitionOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
@@ -80,7 +80,7 @@ class Database {
   }
 
   /**
-   * Drops a collection with all its documents. Its handles fail with `closed` afterwards.
+   * Drops a collection with all its documents. Its objects fail with `closed` afterwards.
    * @param {string} name
    */
   dropCollection(name) {
@@ -96,7 +96,7 @@ class Database {
   }
 
   /**
-   * Renames a collection. Its handles fail with `closed` afterwards.
+   * Renames a collection. Its objects fail with `closed` afterwards.
    * @param {string} name
    * @param {string} newName
    */
@@ -146,7 +146,7 @@ class Database {
   async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
     const [values, options = {}] = given(params, this.convert)
-    return this.borrowedAsync(options, (session) => session.sqlAsync(text, values, true))
+    return this.borrowedAsync(options, (session, waits) => session.sqlAsync(text, values, true, waits))
   }
 
   /**
@@ -173,7 +173,7 @@ class Database {
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return this.borrowedAsync(options, (session) => session.ziqlAsync(text, values))
+    return this.borrowedAsync(options, (session, waits) => session.ziqlAsync(text, values, waits))
   }
 
   /**
@@ -226,7 +226,7 @@ class Database {
    * `toArrowIPC` (arquero) or `writeIPC` (polars). They are in memory, belong to this
    * handle, and are never written; registering others under the name replaces them.
    * @param {string} name
-   * @param {Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
+   * @param {readonly Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
    * @returns {number}
    */
   register(name, rows) {
@@ -320,7 +320,7 @@ class Database {
   /**
    * @private
    * @param {SqlOptions & LimitOptions} options
-   * @param {(session: any) => Promise<any>} work
+   * @param {(session: any, waits: boolean) => Promise<any>} work
    */
   async borrowedAsync(options, work) {
     const { signal, timeoutMs, memoryLimit } = checkOptions(options, OPTIONS.sqlAlone)
@@ -329,7 +329,8 @@ class Database {
       if (hasLimits) return limited(sessionOf(this.inner), { timeoutMs, memoryLimit })
       return this.idle.pop() ?? sessionOf(this.inner)
     })
-    const answer = await interruptible(session, { signal }, () => work(session))
+    const run = (/** @type {boolean} */ waits) => work(session, waits)
+    const answer = await interruptible(session, { signal }, () => inTurn(this.turns, signal, run))
     // Interrupting it must end no other statement, as long as there may be a signal.
     if (signal === undefined && !hasLimits) this.idle.push(session)
     return answer
@@ -519,6 +520,16 @@ class Database {
   async closeAsync() {
     this.idle = []
     await this.inner.closeAsync().catch(rethrow)
+  }
+
+  /** For `using`. */
+  [Symbol.dispose]() {
+    this.close()
+  }
+
+  /** For `await using`. */
+  async [Symbol.asyncDispose]() {
+    await this.closeAsync()
   }
 }
 

@@ -111,7 +111,7 @@ function unwritable(value) {
 
 /** @param {string} text */
 function isWellFormed(text) {
-  return !/\p{Surrogate}/u.test(text)
+  return /** @type {any} */ (text).isWellFormed()
 }
 
 /** @param {any} value */
@@ -129,7 +129,7 @@ function kindOf(value) {
  * @param {'store' | 'give'} verb
  */
 function adviceFor(value, verb) {
-  if (value instanceof Uint8Array || value instanceof ArrayBuffer) return `${verb} text, such as toString('base64')`
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer || value instanceof DataView) return `${verb} text, such as toString('base64')`
   if (ArrayBuffer.isView(value)) return `${verb} an array, Array.from(view)`
   if (value instanceof Map) return `${verb} Object.fromEntries(map)`
   if (value instanceof Set) return `${verb} an array, [...set]`

@@ -13,6 +13,12 @@
  */
 
 /**
+ * A document to store, which may have its id.
+ * @template {object} T
+ * @typedef {T & { _id?: string | number | bigint }} Storable
+ */
+
+/**
  * @typedef {object} OpenOptions
  * @property {'r' | 'rw'} [mode] `r` never writes; `rw` is the default
  * @property {'none' | 'on_flush' | 'every_put'} [durability] when a write reaches the device;
@@ -38,7 +44,7 @@
  * Values for the parameters of a statement: an array for `?` and `$1`, an object for
  * `:name`. Strings, booleans, null, numbers (an integral number is an SQL integer),
  * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
- * @typedef {any[] | Record<string, any>} Parameters
+ * @typedef {readonly any[] | Record<string, any>} Parameters
  */
 
 /**
@@ -87,7 +93,7 @@
  * The parameters and result of a function of the program. Types are named as in SQL: `text`,
  * `bigint`, `numeric(10, 2)`, `text[]`.
  * @typedef {object} FunctionOptions
- * @property {string[]} [parameters] the types of its arguments; none by default
+ * @property {readonly string[]} [parameters] the types of its arguments; none by default
  * @property {string} returns the type of its result
  * @property {boolean} [volatile] its result may differ for the same arguments
  * @property {boolean} [takesNull] it is also called with nulls; otherwise the result is null if an argument is
@@ -96,7 +102,7 @@
 /**
  * What is read of each partition.
  * @typedef {object} PartitionOptions
- * @property {string[]} [columns] columns, and paths in them; all by default
+ * @property {readonly string[]} [columns] columns, and paths in them; all by default
  * @property {string} [filter] a condition of SQL without subqueries
  * @property {string} [since] of a collection, only the documents put after this position (`Collection.position`)
  * @property {string} [until] of a collection, only the documents put before this position
@@ -123,7 +129,7 @@
 
 /**
  * @typedef {object} ScanOptions
- * @property {string[]} [fields] dotted paths; `_id` is always included, first
+ * @property {readonly string[]} [fields] dotted paths; `_id` is always included, first
  * @property {string} [where] a condition of SQL: `age > ?`
  * @property {Parameters} [params] the values of the condition's parameters
  * @property {number} [limit] maximum number of documents
@@ -154,7 +160,7 @@
  * @property {'replace' | 'skip' | 'error'} [onConflict] what happens to a record whose id has a document;
  *   `replace` is the default
  * @property {string} [delimiter] CSV: the character between fields
- * @property {string[]} [columns] CSV: the names of the columns, for a file without a header
+ * @property {readonly string[]} [columns] CSV: the names of the columns, for a file without a header
  * @property {boolean} [inferTypes] CSV: numbers, `true` and `false` are typed; true by default
  * @property {string} [rejectedPath] a file for the records that cannot become documents
  * @property {boolean} [restart] starts again instead of resuming an interrupted import
@@ -174,7 +180,7 @@
  * @typedef {object} ExportOptions
  * @property {FileFormat | 'zds'} [format] required if the name has no known extension; a format that contradicts
  *   the extension is refused; `zds` makes a directory
- * @property {string[]} [fields] dotted paths; `_id` is always included, first
+ * @property {readonly string[]} [fields] dotted paths; `_id` is always included, first
  * @property {string} [where] a condition of SQL: `age > 30`
  * @property {number} [limit] maximum number of documents
  */
@@ -189,7 +195,7 @@
 
 /**
  * @typedef {object} ImportSqliteOptions
- * @property {string[]} [tables] only these tables and views; by default all
+ * @property {readonly string[]} [tables] only these tables and views; by default all
  */
 
 /**

@@ -1,12 +1,12 @@
 // Encodes values for the native half as JSON text: parameters, columns, and results of functions.
 //
 // A value that JSON represents exactly is itself; any other value is an array of a letter and text,
-// see `src/parameter.rs`.
+// see `src/parameter.rs`. Bytes are beside the text, except those of the results of functions.
 'use strict'
 
 const { textOf } = require('./encode.js')
 const { FolioError } = require('./error.js')
-const { adviceFor, kindOf } = require('./fault.js')
+const { TORN, adviceFor, isWellFormed, kindOf } = require('./fault.js')
 const { isHandle } = require('./inspect.js')
 
 /** @import { Convert, Parameters } from './options.js' */
@@ -14,12 +14,17 @@ const { isHandle } = require('./inspect.js')
 const DEPTH_MAX = 16
 
 /**
+ * Text for the native half, or the text and the bytes that it refers to.
+ * @typedef {string | { text: string, bytes: Uint8Array[] }} Encoded
+ */
+
+/**
  * The arguments after the text of a statement. The first decides: an array is the list of
  * the parameters, a plain object has them by name, and options may follow either; anything
  * else is the first of the values, which follow one another.
  * @param {any[]} args
  * @param {Convert} [convert] the program's `default`
- * @returns {[string | undefined, any]} the text for the native half, and the options
+ * @returns {[Encoded | undefined, any]} the values for the native half, and the options
  */
 function given(args, convert) {
   const [first, options] = args
@@ -37,11 +42,11 @@ function given(args, convert) {
  * The same without options.
  * @param {any[]} args
  * @param {Convert} [convert]
- * @returns {string | undefined} the text for the native half
+ * @returns {Encoded | undefined} the values for the native half
  */
 function givenAlone(args, convert) {
-  const [text, options] = given(args, convert)
-  if (options === undefined) return text
+  const [values, options] = given(args, convert)
+  if (options === undefined) return values
   if (isPlain(options) && 'signal' in options) throw new FolioError('invalid_input', 'a signal can only end a statement on another thread; use the method whose name ends in Async')
   throw tooMany(args[0])
 }
@@ -57,19 +62,31 @@ function tooMany(first) {
  * @param {Parameters | undefined} params
  * @param {':' | '$'} sign the prefix of a name in the language
  * @param {Convert} [convert]
- * @returns {string | undefined}
+ * @returns {Encoded | undefined}
  */
 function parametersText(params, sign = ':', convert) {
   if (params === undefined) return undefined
+  /** @type {Uint8Array[]} */
+  const bytes = []
   if (Array.isArray(params)) {
     if (params.length === 0) return undefined
-    return JSON.stringify({ values: Array.from(params, (value, index) => encoded(value, `parameter ${index + 1}`, 0, convert)) })
+    return beside(bytes, { values: Array.from(params, (value, index) => encoded(value, `parameter ${index + 1}`, 0, convert, bytes)) })
   }
   if (!isPlain(params)) {
     throw new FolioError('invalid_input', `params must be an array, or an object whose members are named in the text, not ${kindOf(params)}`)
   }
   const names = Object.keys(params)
-  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `parameter ${sign}${name}`, 0, convert)) })
+  return beside(bytes, { names, values: names.map((name) => encoded(/** @type {any} */ (params)[name], `parameter ${sign}${name}`, 0, convert, bytes)) })
+}
+
+/**
+ * @param {Uint8Array[]} bytes
+ * @param {object} values
+ * @returns {Encoded}
+ */
+function beside(bytes, values) {
+  const text = JSON.stringify(values)
+  return bytes.length === 0 ? text : { text, bytes }
 }
 
 /**
@@ -78,11 +95,14 @@ function parametersText(params, sign = ':', convert) {
  * @param {string} place for errors
  * @param {number} depth
  * @param {Convert} [convert]
+ * @param {Uint8Array[]} [bytes] where those of the value are kept
  * @returns {any}
  */
-function encoded(value, place, depth, convert) {
+function encoded(value, place, depth, convert, bytes) {
   switch (typeof value) {
     case 'string':
+      if (!isWellFormed(value)) throw new FolioError('invalid_input', `${place} ${TORN}`)
+      return value
     case 'boolean':
       return value
     case 'number':
@@ -90,11 +110,11 @@ function encoded(value, place, depth, convert) {
     case 'bigint':
       return ['i', String(value)]
     case 'object':
-      return value === null ? null : encodedObject(value, place, depth, convert)
+      return value === null ? null : encodedObject(value, place, depth, convert, bytes)
     case 'undefined':
       throw new FolioError('invalid_input', `${place} is undefined; write null`)
     default:
-      return encodedOther(value, place, depth, convert)
+      return encodedOther(value, place, depth, convert, bytes)
   }
 }
 
@@ -103,23 +123,34 @@ function encoded(value, place, depth, convert) {
  * @param {string} place
  * @param {number} depth
  * @param {Convert} [convert]
+ * @param {Uint8Array[]} [bytes]
  */
-function encodedObject(value, place, depth, convert) {
+function encodedObject(value, place, depth, convert, bytes) {
   if (depth >= DEPTH_MAX) throw new FolioError('invalid_input', `${place} nests deeper than ${DEPTH_MAX} levels`)
-  const list = (/** @type {Iterable<any>} */ items) => ['l', Array.from(items, (item) => encoded(item, place, depth + 1, convert))]
+  const list = (/** @type {Iterable<any>} */ items) => ['l', Array.from(items, (item) => encoded(item, place, depth + 1, convert, bytes))]
   if (Array.isArray(value)) return list(value)
-  if (value instanceof Uint8Array) return ['b', Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')]
-  if (value instanceof ArrayBuffer) return ['b', Buffer.from(value).toString('hex')]
+  if (value instanceof Uint8Array) return encodedBytes(value, bytes)
+  if (value instanceof ArrayBuffer) return encodedBytes(new Uint8Array(value), bytes)
+  if (value instanceof DataView) return encodedBytes(new Uint8Array(value.buffer, value.byteOffset, value.byteLength), bytes)
   if (value instanceof Float32Array || value instanceof Float64Array) return ['l', Array.from(value, (item) => ['f', String(item).replace('Infinity', 'inf')])]
-  if (ArrayBuffer.isView(value) && Symbol.iterator in value) return list(/** @type {any} */ (value))
+  if (ArrayBuffer.isView(value)) return list(/** @type {any} */ (value))
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw new FolioError('invalid_input', `${place} is an invalid Date`)
     return ['t', value.getTime()]
   }
   if (isPlain(value)) return ['j', textOf(value, place, convert)]
-  if (typeof value.toJSON === 'function' && !isHandle(value)) return encoded(value.toJSON(), place, depth + 1, convert)
+  if (typeof value.toJSON === 'function' && !isHandle(value)) return encoded(value.toJSON(), place, depth + 1, convert, bytes)
   if (isInstance(value)) return ['j', textOf(value, place, convert)]
-  return encodedOther(value, place, depth, convert)
+  return encodedOther(value, place, depth, convert, bytes)
+}
+
+/**
+ * Bytes are copied: the program may change them before a statement that waits has run.
+ * @param {Uint8Array} value
+ * @param {Uint8Array[]} [bytes]
+ */
+function encodedBytes(value, bytes) {
+  return ['b', bytes === undefined ? Buffer.from(value).toString('hex') : bytes.push(new Uint8Array(value)) - 1]
 }
 
 /**
@@ -128,10 +159,11 @@ function encodedObject(value, place, depth, convert) {
  * @param {string} place
  * @param {number} depth
  * @param {Convert} [convert]
+ * @param {Uint8Array[]} [bytes]
  */
-function encodedOther(value, place, depth, convert) {
+function encodedOther(value, place, depth, convert, bytes) {
   const answer = convert?.(value)
-  if (answer !== undefined && !Object.is(answer, value) && depth < DEPTH_MAX) return encoded(answer, place, depth + 1, convert)
+  if (answer !== undefined && !Object.is(answer, value) && depth < DEPTH_MAX) return encoded(answer, place, depth + 1, convert, bytes)
   const advice = typeof value === 'object' ? `; ${adviceFor(value, 'give')}` : ''
   throw new FolioError('invalid_input', `${place} is ${kindOf(value)}, which has no SQL type${advice}`)
 }
@@ -150,24 +182,26 @@ function isPlain(value) {
 
 /**
  * Rows as columns, each a list by name, with null for a missing member.
- * @param {Record<string, any>[]} rows
+ * @param {readonly Record<string, any>[]} rows
  * @param {Convert} [convert]
- * @returns {string}
+ * @returns {Encoded}
  */
 function columnsText(rows, convert) {
   /** @type {Map<string, any[]>} */
   const columns = new Map()
+  /** @type {Uint8Array[]} */
+  const bytes = []
   for (const [index, row] of rows.entries()) {
     if (!isPlain(row)) throw new FolioError('invalid_input', `row ${index + 1} must be an object, whose members are the columns`)
     for (const [name, value] of Object.entries(row)) {
       if (value === undefined) continue
       let values = columns.get(name)
       if (values === undefined) columns.set(name, (values = Array(rows.length).fill(null)))
-      values[index] = encoded(value, `${JSON.stringify(name)} of row ${index + 1}`, 1, convert)
+      values[index] = encoded(value, `${JSON.stringify(name)} of row ${index + 1}`, 1, convert, bytes)
     }
   }
   if (columns.size === 0) throw new FolioError('invalid_input', 'rows without members have no columns; register at least one row, or an Arrow table')
-  return JSON.stringify({ names: [...columns.keys()], values: [...columns.values()].map((values) => ['l', values]) })
+  return beside(bytes, { names: [...columns.keys()], values: [...columns.values()].map((values) => ['l', values]) })
 }
 
 module.exports = { columnsText, encoded, given, givenAlone, parametersText }

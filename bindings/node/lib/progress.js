@@ -47,7 +47,8 @@ async function watched(options, begin) {
   }, INTERVAL_MS)
   try {
     const report = await begin(state)
-    if (!failure) progress?.(state.done, state.total)
+    // The native half does not report the last piece. All is done, also where a limit ended it early.
+    if (!failure) progress?.(state.total || state.done, state.total)
     return report
   } catch (error) {
     if (failure) throw failure.thrown

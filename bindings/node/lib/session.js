@@ -7,6 +7,7 @@ const { OPTIONS, checkOptions, checkText } = require('./argument.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { inspectableAs } = require('./inspect.js')
 const { given, givenAlone, parametersText } = require('./parameter.js')
+const { inTurn } = require('./turns.js')
 
 /** @import { Turns } from './turns.js' */
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
@@ -64,8 +65,7 @@ class Session {
   async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
     const [values, options = {}] = given(params, this.convert)
-    const inner = this.openedAsync()
-    return interruptible(inner, options, () => this.tracked(inner.sqlAsync(text, values, false)))
+    return this.runAsync(options, (inner, waits) => inner.sqlAsync(text, values, false, waits))
   }
 
   /**
@@ -91,8 +91,18 @@ class Session {
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    const inner = this.openedAsync()
-    return interruptible(inner, options, () => this.tracked(inner.ziqlAsync(text, values)))
+    return this.runAsync(options, (inner, waits) => inner.ziqlAsync(text, values, waits))
+  }
+
+  /**
+   * Runs a statement on another thread.
+   * @private
+   * @param {SqlOptions} options
+   * @param {(inner: any, waits: boolean) => Promise<any>} run
+   */
+  async runAsync(options, run) {
+    return interruptible(this.openedAsync(), options, () =>
+      inTurn(this.turns, options.signal, (waits) => this.tracked(run(this.openedAsync(), waits))))
   }
 
   /**
@@ -128,9 +138,9 @@ class Session {
       if (typeof (/** @type {any} */ (result)?.then) === 'function') {
         throw new FolioError('invalid_input', 'the function of a transaction returned a promise; use transactionAsync')
       }
-      inside.opened()
+      inside.checkEnd()
     } catch (error) {
-      if (this.isOpen()) run(part.undo)
+      if (this.isInside()) run(part.undo)
       throw error
     } finally {
       inside.hasEnded = true
@@ -172,7 +182,7 @@ class Session {
   async committed(work) {
     const part = beginning(this.isInTransaction)
     const inner = this.opened()
-    const run = (/** @type {string} */ text) => this.tracked(inner.sqlAsync(text, undefined, false)).catch(rethrow)
+    const run = (/** @type {string} */ text) => this.tracked(inner.sqlAsync(text, undefined, false, true)).catch(rethrow)
     await run(part.begin)
     const inside = this.inside(false)
     let result
@@ -181,10 +191,11 @@ class Session {
       inside.opened()
     } catch (error) {
       await inside.ended()
-      if (this.isOpen()) await run(part.undo)
+      if (this.isInside()) await run(part.undo)
       throw error
     }
     await inside.ended()
+    this.checkEnd()
     await run(part.commit)
     return result
   }
@@ -199,10 +210,25 @@ class Session {
     this.opened().interrupt()
   }
 
-  /** Ends the session and rolls back its transaction; closing twice is allowed. */
+  /**
+   * Ends the session and rolls back its transaction, after the statements of pending promises; closing
+   * twice is allowed.
+   */
   close() {
-    if (this.parent === undefined) this.inner = null
-    else if (!this.hasEnded) this.parent.close()
+    if (this.parent !== undefined) {
+      if (!this.hasEnded) this.parent.close()
+      return
+    }
+    const { inner } = this
+    if (inner === null) return
+    if (this.pending.size === 0) call(() => inner.close())
+    else Promise.allSettled(this.pending).then(() => inner.close())
+    this.inner = null
+  }
+
+  /** For `using`. */
+  [Symbol.dispose]() {
+    this.close()
   }
 
   /**
@@ -234,6 +260,23 @@ class Session {
   isOpen() {
     if (this.hasEnded) return false
     return this.parent === undefined ? this.inner !== null : this.parent.isOpen()
+  }
+
+  /**
+   * Whether a transaction is open, and so is the session.
+   * @private
+   */
+  isInside() {
+    return this.isOpen() && this.isInTransaction
+  }
+
+  /**
+   * Refuses to commit what a statement has committed or rolled back.
+   * @private
+   */
+  checkEnd() {
+    if (this.isInTransaction) return
+    throw new FolioError('conflict', 'a statement ended the transaction; leave COMMIT and ROLLBACK to the end of the function')
   }
 
   /**
@@ -306,9 +349,9 @@ class Prepared {
    * @returns {Promise<Answer<T>>}
    */
   async executeAsync(...params) {
-    const values = givenAlone(params, this.session.convert)
-    this.session.openedAsync()
-    return answered(await this.session.tracked(this.inner.executeAsync(values)).catch(rethrow))
+    const { inner, session } = this
+    const values = givenAlone(params, session.convert)
+    return session.runAsync({}, (/** @type {any} */ _, /** @type {boolean} */ waits) => inner.executeAsync(values, waits))
   }
 
   /**

@@ -1,6 +1,6 @@
-// The turns of the transactions of a handle.
+// The turns of those that write tables through a handle.
 //
-// One transaction writes at a time. One that waits for its BEGIN in the native half holds a thread of
+// One transaction writes at a time. What waits for its end in the native half holds a thread of
 // Node's pool, and four of them hold all, so that the statements of the transaction they wait for
 // could not run. So they wait here, where they hold none.
 'use strict'
@@ -13,13 +13,22 @@ const TIMEOUT_MS = 5000
 /** The longest delay of a timer. */
 const DELAY_MAX = 2 ** 31 - 1
 
+/**
+ * One that waits.
+ * @typedef {{ since: number, begin: () => void, refuse: (error: Error) => void }} Turn
+ */
+
 class Turns {
   /** @param {number} [timeoutMs] how long one waits for the end of a single transaction */
   constructor(timeoutMs = TIMEOUT_MS) {
     this.timeoutMs = Math.min(timeoutMs, DELAY_MAX)
     this.isTaken = false
+    /** When the turn under way began. */
+    this.begun = 0
     /** @type {Turn[]} in the order in which they came */
     this.waiting = []
+    /** @type {NodeJS.Timeout | undefined} of the one that has waited longest */
+    this.timer = undefined
   }
 
   /**
@@ -27,68 +36,100 @@ class Turns {
    * @param {AbortSignal} [signal] ends the wait
    * @returns {Promise<void>}
    */
-  take(signal) {
-    if (signal?.aborted) return Promise.reject(cancelled(signal))
-    if (!this.isTaken) {
-      this.isTaken = true
-      return Promise.resolve()
-    }
-    return new Promise((begin, refuse) => this.waiting.push(new Turn(this, begin, refuse, signal)))
+  async take(signal) {
+    if (signal?.aborted) throw cancelled(signal)
+    if (this.isTaken) await this.wait(signal)
+    this.isTaken = true
   }
 
   /** Ends a turn: the next begins, and the others wait for that one. */
   end() {
     const next = this.waiting.shift()
     this.isTaken = next !== undefined
+    this.begun = performance.now()
     next?.begin()
-    for (const turn of this.waiting) turn.watch()
-  }
-}
-
-/** One that waits. */
-class Turn {
-  /**
-   * @param {Turns} turns
-   * @param {() => void} begin
-   * @param {(error: Error) => void} refuse
-   * @param {AbortSignal} [signal]
-   */
-  constructor(turns, begin, refuse, signal) {
-    this.turns = turns
-    this.begin = () => {
-      this.release()
-      begin()
-    }
-    this.refuse = (/** @type {Error} */ error) => {
-      this.release()
-      turns.waiting.splice(turns.waiting.indexOf(this), 1)
-      refuse(error)
-    }
-    this.signal = signal
-    this.abort = () => this.refuse(cancelled(/** @type {AbortSignal} */ (signal)))
-    signal?.addEventListener('abort', this.abort, { once: true })
-    /** @type {NodeJS.Timeout | undefined} */
-    this.timer = undefined
     this.watch()
+  }
+
+  /**
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<void>}
+   */
+  async wait(signal) {
+    /** @type {() => void} */
+    let abort = () => {}
+    try {
+      await new Promise((begin, refuse) => {
+        const turn = { since: performance.now(), begin: () => begin(undefined), refuse }
+        abort = () => {
+          this.refuse(turn, cancelled(/** @type {AbortSignal} */ (signal)))
+          this.watch()
+        }
+        signal?.addEventListener('abort', abort, { once: true })
+        if (this.waiting.push(turn) === 1) this.watch()
+      })
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
   }
 
   /** Gives the transaction under way its time. */
   watch() {
     clearTimeout(this.timer)
-    const { timeoutMs } = this.turns
-    const late = () => new FolioError('locked', `another transaction has been writing for ${timeoutMs} ms; try again when it is done`)
-    this.timer = setTimeout(() => this.refuse(late()), timeoutMs)
+    if (this.waiting.length > 0) this.timer = setTimeout(() => this.late(), Math.max(this.left(this.waiting[0]), 1))
   }
 
-  release() {
-    clearTimeout(this.timer)
-    this.signal?.removeEventListener('abort', this.abort)
+  late() {
+    const text = `another transaction has been writing for ${this.timeoutMs} ms; try again when it is done`
+    while (this.waiting.length > 0 && this.left(this.waiting[0]) < 1) this.refuse(this.waiting[0], new FolioError('locked', text))
+    this.watch()
+  }
+
+  /**
+   * How long one may still wait for the transaction under way.
+   * @param {Turn} turn
+   */
+  left(turn) {
+    return Math.max(turn.since, this.begun) + this.timeoutMs - performance.now()
+  }
+
+  /**
+   * @param {Turn} turn
+   * @param {Error} error
+   */
+  refuse(turn, error) {
+    const place = this.waiting.indexOf(turn)
+    if (place >= 0) this.waiting.splice(place, 1)
+    turn.refuse(error)
+  }
+}
+
+/**
+ * Runs a statement on another thread. One that would wait for the transaction whose turn it is waits
+ * for a turn of its own instead, without a thread.
+ * @param {Turns | undefined} turns
+ * @param {AbortSignal | undefined} signal
+ * @param {(waits: boolean) => Promise<any>} run fails with `busy` unless it waits
+ * @returns {Promise<any>}
+ */
+async function inTurn(turns, signal, run) {
+  if (turns === undefined || !turns.isTaken) return run(true)
+  try {
+    return await run(false)
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('busy: '))) throw error
+  }
+  await turns.take(signal)
+  try {
+    return await run(true)
+  } finally {
+    turns.end()
   }
 }
 
 /** @param {AbortSignal} signal */
 function cancelled(signal) {
-  return new FolioError('cancelled', 'the transaction was cancelled', { cause: signal.reason })
+  return new FolioError('cancelled', 'the wait for another transaction was cancelled', { cause: signal.reason })
 }
 
-module.exports = { Turns }
+module.exports = { Turns, inTurn }

@@ -50,7 +50,7 @@ class PartitionedWriter {
   /**
    * Publishes the documents of all parts in one atomic batch, and ends the job. Of several parts of one
    * task, the last counts. Trying again publishes nothing twice.
-   * @param {WrittenPart[]} parts
+   * @param {readonly WrittenPart[]} parts
    * @returns {Counts}
    */
   commit(parts) {
@@ -58,7 +58,7 @@ class PartitionedWriter {
   }
 
   /**
-   * @param {WrittenPart[]} parts
+   * @param {readonly WrittenPart[]} parts
    * @returns {Promise<Counts>}
    */
   async commitAsync(parts) {
@@ -130,7 +130,7 @@ class PartWriter {
       arrays = []
       if (texts.length > 0) await this.#inner.putArraysAsync(texts).catch(rethrow)
     }
-    for await (const document of checkIterable(documents)) {
+    for await (const document of checkIterable(documents, true)) {
       writer.push(document)
       await write()
     }

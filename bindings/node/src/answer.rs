@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use folio::{ColumnBatch, ColumnType, Error, Result, Rows, type_name};
-use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::{AsyncTask, Buffer, Either};
 use napi_derive::napi;
 
 use crate::error::thrown;
@@ -23,6 +23,18 @@ pub struct NativeAnswer {
     names: Vec<String>,
     types: Vec<ColumnType>,
     state: Arc<Mutex<State>>,
+}
+
+/// Rows as a JSON array of objects; see [`crate::value`].
+type RowsText = Either<Text, TextBesideBytes>;
+
+/// The text of rows, and the bytes that it refers to.
+#[napi(object, object_from_js = false)]
+pub struct TextBesideBytes {
+    /// A JSON array.
+    pub text: Text,
+    /// Those of all values, one after another.
+    pub bytes: Buffer,
 }
 
 struct State {
@@ -66,20 +78,20 @@ impl NativeAnswer {
         self.types.iter().map(type_name).collect()
     }
 
-    /// The next rows, at most `count`, as a JSON array of objects; null at the end.
+    /// The next rows, at most `count`; null at the end.
     #[napi]
-    pub fn next_rows(&self, count: u32) -> napi::Result<Option<Text>> {
+    pub fn next_rows(&self, count: u32) -> napi::Result<Option<RowsText>> {
         next_rows(&self.state, count as usize).map_err(thrown)
     }
 
     /// The same, if it takes no longer than this; else an empty text, and the rows are
     /// there for the next call.
     #[napi]
-    pub fn next_rows_within(&self, count: u32, wait_ms: u32) -> napi::Result<Option<Text>> {
+    pub fn next_rows_within(&self, count: u32, wait_ms: u32) -> napi::Result<Option<RowsText>> {
         let state = Arc::clone(&self.state);
         match within(wait_ms, move || next_rows_ready(&state)) {
             Some(ready) => ready.map_err(thrown).and_then(|()| self.next_rows(count)),
-            None => Ok(Some(Text::default())),
+            None => Ok(Some(Either::A(Text::default()))),
         }
     }
 
@@ -93,7 +105,7 @@ impl NativeAnswer {
 
     /// `next_rows` on another thread.
     #[napi]
-    pub fn next_rows_async(&self, count: u32) -> AsyncTask<Work<Option<Text>>> {
+    pub fn next_rows_async(&self, count: u32) -> AsyncTask<Work<Option<RowsText>>> {
         let state = Arc::clone(&self.state);
         promise(move || next_rows(&state, count as usize))
     }
@@ -103,7 +115,7 @@ fn next_rows_ready(state: &Mutex<State>) -> Result<()> {
     lock(state).map(|mut state| state.pull())
 }
 
-fn next_rows(state: &Mutex<State>, count: usize) -> Result<Option<Text>> {
+fn next_rows(state: &Mutex<State>, count: usize) -> Result<Option<RowsText>> {
     let mut state = lock(state)?;
     state.pull();
     if let Some(fault) = state.fault.take() {
@@ -111,11 +123,15 @@ fn next_rows(state: &Mutex<State>, count: usize) -> Result<Option<Text>> {
     }
     let Some(whole) = state.batch.take() else { return Ok(None) };
     let taken = count.clamp(1, ROWS_MAX).min(whole.row_count);
-    let text = state.writer.write(&whole.slice(0, taken));
+    let (text, bytes) = state.writer.write(&whole.slice(0, taken));
     if taken < whole.row_count {
         state.batch = Some(whole.slice(taken, whole.row_count - taken));
     }
-    Ok(Some(Text::of(text)))
+    let text = Text::of(text);
+    Ok(Some(match bytes.is_empty() {
+        true => Either::A(text),
+        false => Either::B(TextBesideBytes { text, bytes: bytes.into() }),
+    }))
 }
 
 impl State {

@@ -1,6 +1,6 @@
 //! A collection: each operation in a synchronous form and on another thread.
 
-use folio::{Collection, Documents, IndexOptions, Progress, Result, Scan};
+use folio::{Collection, Documents, IndexOptions, Parameters, Progress, Result, Scan};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Unknown};
 use napi_derive::napi;
@@ -10,7 +10,7 @@ use crate::error::thrown;
 use crate::glance::within;
 use crate::lines::{Lines, push_document};
 use crate::lookup;
-use crate::parameter::parameters;
+use crate::parameter::{Given, parameters};
 use crate::partition::NativePartitionedWriter;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{
@@ -43,7 +43,7 @@ struct Wanted {
     fields: Option<Vec<String>>,
     limit: Option<f64>,
     condition: Option<String>,
-    params: Option<String>,
+    params: Result<Parameters>,
 }
 
 impl Wanted {
@@ -56,10 +56,7 @@ impl Wanted {
             scan = scan.limit(limit as u64);
         }
         match self.condition {
-            Some(condition) => {
-                let parameters = parameters(self.params.as_deref(), ':')?;
-                collection.scan_where(&condition, &parameters, scan)
-            }
+            Some(condition) => collection.scan_where(&condition, &self.params?, scan),
             None => collection.scan(scan),
         }
     }
@@ -228,9 +225,9 @@ impl NativeCollection {
         &self,
         condition: String,
         json: String,
-        params: Option<String>,
+        params: Option<Given>,
     ) -> napi::Result<f64> {
-        update(&self.collection, &condition, &json, params.as_deref()).map_err(thrown)
+        update(&self.collection, &condition, &json, parameters(params, ':')).map_err(thrown)
     }
 
     /// The same on another thread.
@@ -239,11 +236,10 @@ impl NativeCollection {
         &self,
         condition: String,
         json: String,
-        params: Option<String>,
+        params: Option<Given>,
     ) -> AsyncTask<Work<f64>> {
-        self.promise_write(move |collection| {
-            update(collection, &condition, &json, params.as_deref())
-        })
+        let params = parameters(params, ':');
+        self.promise_write(move |collection| update(collection, &condition, &json, params))
     }
 
     /// The lines of the file that are not documents, a sentence each.
@@ -297,9 +293,9 @@ impl NativeCollection {
         limit: Option<f64>,
         exact: bool,
         condition: Option<String>,
-        params: Option<String>,
+        params: Option<Given>,
     ) -> napi::Result<NativeScan> {
-        let wanted = Wanted { fields, limit, condition, params };
+        let wanted = Wanted { fields, limit, condition, params: parameters(params, ':') };
         let documents = wanted.scan(&self.collection).map_err(thrown)?;
         Ok(NativeScan::new(documents, exact))
     }
@@ -313,10 +309,10 @@ impl NativeCollection {
         limit: f64,
         exact: bool,
         condition: Option<String>,
-        params: Option<String>,
+        params: Option<Given>,
         wait_ms: u32,
     ) -> napi::Result<Option<Vec<Text>>> {
-        let collection = self.collection.clone();
+        let (collection, params) = (self.collection.clone(), parameters(params, ':'));
         let first = within(wait_ms, move || {
             let wanted = Wanted { fields, limit: Some(limit), condition, params };
             let mut lines = Lines::of_scan(wanted.scan(&collection)?);
@@ -662,11 +658,11 @@ fn update(
     collection: &Collection,
     condition: &str,
     json: &str,
-    params: Option<&str>,
+    params: Result<Parameters>,
 ) -> Result<f64> {
     let patch = serde_json::from_str(json)
         .map_err(|error| folio::Error::Invalid(format!("the patch is not valid JSON: {error}")))?;
-    Ok(collection.update(condition, &parameters(params, ':')?, &patch)? as f64)
+    Ok(collection.update(condition, &params?, &patch)? as f64)
 }
 
 fn count(collection: &Collection) -> Result<f64> {

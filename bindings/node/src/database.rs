@@ -10,7 +10,7 @@ use crate::collection::NativeCollection;
 use crate::error::{invalid, thrown};
 use crate::function::{free_gone, is_under_way, scalar_function};
 use crate::options::{NativeCollectionOptions, NativeFunctionOptions, NativeOpenOptions};
-use crate::parameter::columns;
+use crate::parameter::{Given, columns};
 use crate::partition::{options, plan};
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeSqliteReport, NativeUnpackReport};
@@ -78,9 +78,9 @@ impl NativeDatabase {
     /// The same of columns, each a list by name.
     #[napi]
     #[allow(clippy::cast_precision_loss)] // fewer rows than 2^53
-    pub fn register_columns(&self, name: String, text: String) -> napi::Result<f64> {
+    pub fn register_columns(&self, name: String, given: Given) -> napi::Result<f64> {
         let count =
-            columns(&text).and_then(|columns| self.database.register_columns(&name, &columns));
+            columns(given).and_then(|columns| self.database.register_columns(&name, &columns));
         count.map(|count| count as f64).map_err(thrown)
     }
 

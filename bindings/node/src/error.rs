@@ -10,7 +10,11 @@ use folio::{Error, ErrorCode};
 /// The error that JavaScript throws for an error of the facade.
 #[allow(clippy::needless_pass_by_value)] // the shape that `map_err` takes
 pub(crate) fn thrown(error: Error) -> napi::Error {
-    coded(error.code(), &error)
+    match error {
+        // For `../lib/session.js`, which waits and tries again.
+        Error::Writing => napi::Error::from_reason(format!("busy: {error}")),
+        error => coded(error.code(), &error),
+    }
 }
 
 /// The error for an invalid argument.

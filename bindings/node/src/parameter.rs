@@ -3,29 +3,51 @@
 //! `{"values": [...]}` by position, `{"values": [...], "names": [...]}` by name. A value that JSON
 //! represents exactly is passed as it is. Any other is an array of a letter and text: `["i",
 //! "9007199254740993"]` an integer, `["f", "NaN"]` a float, `["b", "00ff"]` bytes, `["t",
-//! 1700000000000]` an instant in milliseconds, `["j", "{}"]` JSON, `["l", [...]]` a list.
+//! 1700000000000]` an instant in milliseconds, `["j", "{}"]` JSON, `["l", [...]]` a list. Bytes beside
+//! the text ([`Given`]) are `["b", 0]`, by their number, and are copied once.
 
 use folio::{ColumnType, Error, Parameters, Result, Value, list_of};
+use napi::bindgen_prelude::{Either, Uint8Array};
+use napi_derive::napi;
 use serde_json::Value as Json;
 
-/// The parameters of a statement; the sign is the language's prefix of a name.
+/// Values for parameters: their text, which may refer to bytes.
+pub type Given = Either<String, TextBesideBytes>;
+
+/// The text of values, and the bytes that it refers to.
+#[napi(object)]
+pub struct TextBesideBytes {
+    /// JSON.
+    pub text: String,
+    /// Those of each value.
+    pub bytes: Vec<Uint8Array>,
+}
+
+/// The parameters of a statement; the sign is the language's prefix of a name. They are read on the
+/// thread of JavaScript, which may change bytes as soon as the call returns.
 ///
 /// # Errors
 /// `invalid_input`, with the number or the name of a value without a type.
-pub(crate) fn parameters(text: Option<&str>, sign: char) -> Result<Parameters> {
-    let kind = format!("parameter {sign}");
-    text.map_or_else(|| Ok(Parameters::default()), |text| read(text, &kind))
+pub(crate) fn parameters(given: Option<Given>, sign: char) -> Result<Parameters> {
+    match given {
+        Some(given) => read(given, &format!("parameter {sign}")),
+        None => Ok(Parameters::default()),
+    }
 }
 
 /// `kind` precedes a name in errors.
-fn read(text: &str, kind: &str) -> Result<Parameters> {
+fn read(given: Given, kind: &str) -> Result<Parameters> {
+    let (text, bytes) = match given {
+        Either::A(text) => (text, Vec::new()),
+        Either::B(TextBesideBytes { text, bytes }) => (text, bytes),
+    };
     let mut parameters = Parameters::default();
-    let given: Json = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
+    let given: Json = serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))?;
     let names = given.get("names").and_then(Json::as_array);
     let values = given.get("values").and_then(Json::as_array).map(Vec::as_slice);
     for (index, json) in values.unwrap_or_default().iter().enumerate() {
         let name = names.and_then(|names| names.get(index)).and_then(Json::as_str);
-        let (value, ty) = typed(json).map_err(|text| match name {
+        let (value, ty) = typed(json, &bytes).map_err(|text| match name {
             Some(name) => invalid(&format!("{kind}{name} {text}")),
             None => invalid(&format!("parameter {} {text}", index + 1)),
         })?;
@@ -41,14 +63,14 @@ fn read(text: &str, kind: &str) -> Result<Parameters> {
 ///
 /// # Errors
 /// `invalid_input`, with the name of a column of several types.
-pub(crate) fn columns(text: &str) -> Result<Parameters> {
-    read(text, "column ")
+pub(crate) fn columns(given: Given) -> Result<Parameters> {
+    read(given, "column ")
 }
 
 /// The result of a function, and its type unless it is null.
 pub(crate) fn answered(text: &str) -> std::result::Result<Typed, String> {
     let json: Json = serde_json::from_str(text).map_err(|_| "cannot be read".to_owned())?;
-    typed(&json)
+    typed(&json, &[])
 }
 
 fn invalid(text: &str) -> Error {
@@ -57,7 +79,7 @@ fn invalid(text: &str) -> Error {
 
 pub(crate) type Typed = (Value, Option<ColumnType>);
 
-fn typed(json: &Json) -> std::result::Result<Typed, String> {
+fn typed(json: &Json, bytes: &[Uint8Array]) -> std::result::Result<Typed, String> {
     Ok(match json {
         Json::Null => (Value::Null, None),
         Json::Bool(value) => (Value::Boolean(*value), Some(ColumnType::Boolean)),
@@ -67,14 +89,14 @@ fn typed(json: &Json) -> std::result::Result<Typed, String> {
             None => (Value::Float(number.as_f64().unwrap_or(f64::NAN)), Some(ColumnType::Float64)),
         },
         Json::Array(marked) => match &marked[..] {
-            [Json::String(mark), payload] => of_mark(mark, payload)?,
+            [Json::String(mark), payload] => of_mark(mark, payload, bytes)?,
             _ => return Err("cannot be read".to_owned()),
         },
         Json::Object(_) => return Err("cannot be read".to_owned()),
     })
 }
 
-fn of_mark(mark: &str, payload: &Json) -> std::result::Result<Typed, String> {
+fn of_mark(mark: &str, payload: &Json, bytes: &[Uint8Array]) -> std::result::Result<Typed, String> {
     let text = payload.as_str().unwrap_or_default();
     Ok(match mark {
         "i" => match text.parse() {
@@ -86,19 +108,24 @@ fn of_mark(mark: &str, payload: &Json) -> std::result::Result<Typed, String> {
             }
         },
         "f" => (Value::Float(text.parse().unwrap_or(f64::NAN)), Some(ColumnType::Float64)),
-        "b" => (Value::Bytes(from_hex(text)), Some(ColumnType::Binary)),
+        "b" => {
+            let beside = payload.as_u64().and_then(|number| bytes.get(number as usize));
+            let content = beside.map_or_else(|| from_hex(text), |beside| beside.to_vec());
+            (Value::Bytes(content), Some(ColumnType::Binary))
+        }
         "t" => {
             let micros = payload.as_i64().and_then(|ms| ms.checked_mul(1_000));
             let micros = micros.ok_or("is a Date out of range")?;
             (Value::Timestamp(micros), Some(ColumnType::Timestamp { utc: true }))
         }
         "j" => (Value::Text(text.to_owned()), Some(ColumnType::Json)),
-        _ => list(payload.as_array().map(Vec::as_slice).unwrap_or_default())?,
+        _ => list(payload.as_array().map(Vec::as_slice).unwrap_or_default(), bytes)?,
     })
 }
 
-fn list(items: &[Json]) -> std::result::Result<Typed, String> {
-    let items = items.iter().map(typed).collect::<std::result::Result<_, _>>()?;
+fn list(items: &[Json], bytes: &[Uint8Array]) -> std::result::Result<Typed, String> {
+    let items = items.iter().map(|item| typed(item, bytes));
+    let items = items.collect::<std::result::Result<_, _>>()?;
     list_of(items)
         .ok_or_else(|| "is an array of mixed types; all elements must have one type".to_owned())
 }

@@ -4,16 +4,16 @@
 //! comes, which then waits. `lib/session.js` says what is refused instead.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use folio::{Error, Interrupt, Many, Partition, Prepared, Result, Session};
+use folio::{Error, Interrupt, Many, Parameters, Partition, Prepared, Result, Session};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::answer::NativeAnswer;
 use crate::error::thrown;
 use crate::function::lock;
-use crate::parameter::parameters;
+use crate::parameter::{Given, parameters};
 use crate::task::{Work, promise_write};
 
 /// A session of the facade.
@@ -37,28 +37,36 @@ impl NativeSession {
     pub fn sql(
         &self,
         text: String,
-        parameters: Option<String>,
+        given: Option<Given>,
         alone: bool,
     ) -> napi::Result<NativeAnswer> {
-        run_sql(&self.session, &text, parameters.as_deref(), alone).map_err(thrown)
+        let given = parameters(given, ':');
+        waiting(&self.session, true)
+            .and_then(|session| run_sql(session, &text, given, alone))
+            .map_err(thrown)
     }
 
-    /// The same on another thread.
+    /// The same on another thread. `waits`: for a transaction that writes; otherwise the promise is
+    /// refused with `busy`.
     #[napi]
     pub fn sql_async(
         &self,
         text: String,
-        parameters: Option<String>,
+        given: Option<Given>,
         alone: bool,
+        waits: bool,
     ) -> AsyncTask<Work<NativeAnswer>> {
-        let session = Arc::clone(&self.session);
-        promise_write("", move || run_sql(&session, &text, parameters.as_deref(), alone))
+        let (session, given) = (Arc::clone(&self.session), parameters(given, ':'));
+        promise_write("", move || run_sql(waiting(&session, waits)?, &text, given, alone))
     }
 
     /// Runs ZiQL.
     #[napi]
-    pub fn ziql(&self, text: String, parameters: Option<String>) -> napi::Result<NativeAnswer> {
-        run_ziql(&self.session, &text, parameters.as_deref()).map_err(thrown)
+    pub fn ziql(&self, text: String, given: Option<Given>) -> napi::Result<NativeAnswer> {
+        let given = parameters(given, '$');
+        waiting(&self.session, true)
+            .and_then(|session| run_ziql(session, &text, given))
+            .map_err(thrown)
     }
 
     /// The same on another thread.
@@ -66,10 +74,11 @@ impl NativeSession {
     pub fn ziql_async(
         &self,
         text: String,
-        parameters: Option<String>,
+        given: Option<Given>,
+        waits: bool,
     ) -> AsyncTask<Work<NativeAnswer>> {
-        let session = Arc::clone(&self.session);
-        promise_write("", move || run_ziql(&session, &text, parameters.as_deref()))
+        let (session, given) = (Arc::clone(&self.session), parameters(given, '$'));
+        promise_write("", move || run_ziql(waiting(&session, waits)?, &text, given))
     }
 
     /// Reads a part that was planned, given as its text.
@@ -92,6 +101,16 @@ impl NativeSession {
             lock(&self.session).and_then(|mut session| session.prepare(&text)).map_err(thrown)?;
         let (session, prepared) = (Arc::clone(&self.session), Arc::new(Mutex::new(prepared)));
         Ok(NativePrepared { session, prepared })
+    }
+
+    /// Rolls the open transaction back.
+    #[napi]
+    pub fn close(&self) -> napi::Result<()> {
+        let mut session = lock(&self.session).map_err(thrown)?;
+        if session.is_in_transaction() {
+            session.sql("rollback", &Parameters::default()).map_err(thrown)?;
+        }
+        Ok(())
     }
 
     /// Whether a transaction is open.
@@ -118,15 +137,23 @@ pub struct NativePrepared {
 impl NativePrepared {
     /// Runs it.
     #[napi]
-    pub fn execute(&self, parameters: Option<String>) -> napi::Result<NativeAnswer> {
-        execute(&self.session, &self.prepared, parameters.as_deref()).map_err(thrown)
+    pub fn execute(&self, given: Option<Given>) -> napi::Result<NativeAnswer> {
+        let given = parameters(given, ':');
+        waiting(&self.session, true)
+            .and_then(|session| execute(session, &self.prepared, given))
+            .map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn execute_async(&self, parameters: Option<String>) -> AsyncTask<Work<NativeAnswer>> {
+    pub fn execute_async(
+        &self,
+        given: Option<Given>,
+        waits: bool,
+    ) -> AsyncTask<Work<NativeAnswer>> {
         let (session, prepared) = (Arc::clone(&self.session), Arc::clone(&self.prepared));
-        promise_write("", move || execute(&session, &prepared, parameters.as_deref()))
+        let given = parameters(given, ':');
+        promise_write("", move || execute(waiting(&session, waits)?, &prepared, given))
     }
 
     /// Runs for many sets of parameters.
@@ -150,13 +177,13 @@ pub struct NativeMany {
 impl NativeMany {
     /// Runs it for the next.
     #[napi]
-    pub fn run(&mut self, given: Option<String>) -> napi::Result<()> {
+    pub fn run(&mut self, given: Option<Given>) -> napi::Result<()> {
         self.number += 1;
         let number = self.number;
         let in_element =
             |cause| Error::InElement { number, is_kept: false, cause: Box::new(cause) };
-        let given = parameters(given.as_deref(), ':').map_err(in_element).map_err(thrown)?;
-        let mut session = lock(&self.session).map_err(thrown)?;
+        let given = parameters(given, ':').map_err(in_element).map_err(thrown)?;
+        let mut session = waiting(&self.session, true).map_err(thrown)?;
         let mut prepared = lock(&self.prepared).map_err(thrown)?;
         self.many.run(&mut session, &mut prepared, &given).map_err(thrown)
     }
@@ -171,23 +198,32 @@ impl NativeMany {
     }
 }
 
+/// The session, to run a text that waits for a transaction that writes, or does not.
+fn waiting(session: &Mutex<Session>, waits: bool) -> Result<MutexGuard<'_, Session>> {
+    let mut session = lock(session)?;
+    session.set_waits(waits);
+    Ok(session)
+}
+
 fn run_sql(
-    session: &Mutex<Session>,
+    mut session: MutexGuard<'_, Session>,
     text: &str,
-    given: Option<&str>,
+    given: Result<Parameters>,
     alone: bool,
 ) -> Result<NativeAnswer> {
-    let (given, mut session) = (parameters(given, ':')?, lock(session)?);
     let answer = match alone {
-        true => session.sql_alone(text, &given)?,
-        false => session.sql(text, &given)?,
+        true => session.sql_alone(text, &given?)?,
+        false => session.sql(text, &given?)?,
     };
     Ok(NativeAnswer::new(answer))
 }
 
-fn run_ziql(session: &Mutex<Session>, text: &str, given: Option<&str>) -> Result<NativeAnswer> {
-    let given = parameters(given, '$')?;
-    let rows = lock(session)?.ziql(text, &given.by_name())?;
+fn run_ziql(
+    mut session: MutexGuard<'_, Session>,
+    text: &str,
+    given: Result<Parameters>,
+) -> Result<NativeAnswer> {
+    let rows = session.ziql(text, &given?.by_name())?;
     Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
 }
 
@@ -197,11 +233,10 @@ fn read_partition(session: &Mutex<Session>, text: &str) -> Result<NativeAnswer> 
 }
 
 fn execute(
-    session: &Mutex<Session>,
+    mut session: MutexGuard<'_, Session>,
     prepared: &Mutex<Prepared>,
-    given: Option<&str>,
+    given: Result<Parameters>,
 ) -> Result<NativeAnswer> {
-    let (given, mut session) = (parameters(given, ':')?, lock(session)?);
-    let answer = session.sql_prepared(&mut *lock(prepared)?, &given)?;
+    let answer = session.sql_prepared(&mut *lock(prepared)?, &given?)?;
     Ok(NativeAnswer::new(answer))
 }

@@ -7,7 +7,8 @@
 //! |---|---|---|
 //! | `i` | digits | a bigint: an integer beyond 2^53 - 1 |
 //! | `s` | text | a string that starts with U+0000 by itself |
-//! | `b` | hexadecimal digits | a Buffer |
+//! | `b` | `start,size` | a Buffer of those bytes, which are beside the text |
+//! | `b` | hexadecimal digits | a Buffer, if none are |
 //! | `f` | `NaN`, `Infinity`, `-Infinity` | that number |
 //!
 //! A numeric is its digits; dates, times, intervals and UUIDs are text, because no JavaScript type
@@ -40,21 +41,22 @@ impl RowWriter {
         Self { prefixes: names.iter().enumerate().map(prefix).collect(), types: types.to_vec() }
     }
 
-    /// The rows of a batch as one JSON array.
-    pub(crate) fn write(&self, batch: &ColumnBatch) -> String {
+    /// The rows of a batch as one JSON array, and the bytes beside it.
+    pub(crate) fn write(&self, batch: &ColumnBatch) -> (String, Vec<u8>) {
         let mut out = String::with_capacity(16 + batch.row_count * 32);
+        let mut bytes = Some(Vec::new());
         for row in 0..batch.row_count {
             out.push(if row > 0 { ',' } else { '[' });
             out.push('{');
             let columns = batch.columns.iter().zip(&self.types).zip(&self.prefixes);
             for ((array, ty), prefix) in columns {
                 out.push_str(prefix);
-                push_value(&value_at(array, row, ty), ty, &mut out);
+                push_value(&value_at(array, row, ty), ty, &mut bytes, &mut out);
             }
             out.push('}');
         }
         out.push(']');
-        out
+        (out, bytes.unwrap_or_default())
     }
 }
 
@@ -65,12 +67,13 @@ pub(crate) fn push_values(values: &[Value], types: &[ColumnType], out: &mut Stri
         if index > 0 {
             out.push(',');
         }
-        push_value(value, ty, out);
+        push_value(value, ty, &mut None, out);
     }
     out.push(']');
 }
 
-fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
+/// Appends a value. Its bytes go to `beside`, if there is such a place.
+fn push_value(value: &Value, ty: &ColumnType, beside: &mut Option<Vec<u8>>, out: &mut String) {
     match (value, ty) {
         (Value::Integer(integer), _) if integer.unsigned_abs() > SAFE_MAX => {
             // Writing to a string does not fail.
@@ -86,8 +89,13 @@ fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
         }
         (Value::Bytes(bytes), _) => {
             out.push_str("\"\\u0000b");
-            for byte in bytes {
-                let _ = write!(out, "{byte:02x}");
+            if let Some(beside) = beside.as_mut().filter(|_| !bytes.is_empty()) {
+                let _ = write!(out, "{},{}", beside.len(), bytes.len());
+                beside.extend_from_slice(bytes);
+            } else {
+                for byte in bytes {
+                    let _ = write!(out, "{byte:02x}");
+                }
             }
             out.push('"');
         }
@@ -106,7 +114,7 @@ fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
         (Value::List(values), ColumnType::List(element)) => {
             for (index, value) in values.iter().enumerate() {
                 out.push(if index > 0 { ',' } else { '[' });
-                push_value(value, element, out);
+                push_value(value, element, beside, out);
             }
             out.push_str(if values.is_empty() { "[]" } else { "]" });
         }
@@ -119,7 +127,7 @@ fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
                     }
                     write_json_string(name, out);
                     out.push(':');
-                    push_value(value, ty, out);
+                    push_value(value, ty, beside, out);
                 }
                 out.push('}');
             }

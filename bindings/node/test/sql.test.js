@@ -30,7 +30,7 @@ test('values come back equal', (context) => {
   const db = database(context)
   const values = [
     null, true, 5, -1.5, 2 ** 53, 9007199254740993n, -(2n ** 63n), Infinity, -Infinity, 'text \0 🦉', '\0starts with it',
-    Buffer.from([0, 255]), [1, null, 3], [[1.5], [2]], ['a'], { a: [1, { b: null }] }, [], [null], [[], null],
+    Buffer.from([0, 255]), Buffer.alloc(0), [Buffer.from('a'), null, Buffer.alloc(0), Buffer.alloc(70_000, 'b')], [1, null, 3], [[1.5], [2]], ['a'], { a: [1, { b: null }] }, [], [null], [[], null],
   ]
   for (const value of values) {
     assert.deepEqual(db.sql('select ? as v', [value]).toArray(), [{ v: value }])
@@ -39,6 +39,25 @@ test('values come back equal', (context) => {
   assert.ok(Number.isNaN(db.sql('select ? as v', [NaN]).next().v))
   const at = new Date('2024-02-29T12:00:00.123Z')
   assert.equal(new Date(db.sql('select ? as v', [at]).next().v).getTime(), at.getTime())
+})
+
+test('bytes are those at the time of the call, each value with its own', async (context) => {
+  const db = database(context)
+  const bytes = new Uint8Array([1, 2, 3, 4])
+  const later = db.sqlAsync('select ? as a, ? as b', [bytes, new DataView(bytes.buffer, 1, 2)])
+  const scanned = db.collection('docs').scan({ where: '? = ?', params: [bytes, Buffer.from([1, 2, 3, 4])] })
+  db.collection('docs').put('x', {})
+  bytes.fill(0)
+  assert.deepEqual((await later).toArray(), [{ a: Buffer.from([1, 2, 3, 4]), b: Buffer.from([2, 3]) }])
+  assert.equal(scanned.toArray().length, 1)
+  const rows = (await db.sqlAsync('select ? as v from generate_series(1, 2)', [Buffer.alloc(100_000, 'x')])).toArray()
+  rows[0].v.fill('y')
+  assert.deepEqual(rows[1].v, Buffer.alloc(100_000, 'x'))
+  assert.equal(rows[0].v.buffer.byteLength, 100_000)
+  db.register('files', [{ content: Buffer.from('a') }, { content: null }, { content: Buffer.from('b') }])
+  assert.deepEqual(db.sql('select content from files').toArray().map(({ content }) => content?.toString()), ['a', undefined, 'b'])
+  db.createFunction('turned', { parameters: ['bytea'], returns: 'bytea' }, (value) => Buffer.from(value).reverse())
+  assert.deepEqual(db.sql('select turned(?) as v', Buffer.from('ab')).next(), { v: Buffer.from('ba') })
 })
 
 test('what JavaScript has no type for is text', (context) => {
@@ -54,6 +73,10 @@ test('parameters must fit', (context) => {
     ['select ?', [], /parameter 1 has no value/],
     ['select ?', [1, 2], /takes 1/],
     ['select :a', { b: 1 }, /parameter :a has no value/],
+    ['select :a', {}, /parameter :a has no value[^]*\n +\^\^/],
+    ['select 1, ?', [], /parameter 1 has no value[^]*\n {12}\^/],
+    ['select ?', ['\ud800'], /parameter 1 has half of a surrogate pair/],
+    ["select '\ud800'", [], /SQL has half of a surrogate pair/],
     ['select ?', { a: 1 }, /given by name/],
     ['select ?', [2n ** 63n], /beyond 64 bits/],
     ['select ?', [undefined], /write null/],
@@ -267,6 +290,58 @@ test('transactions of a handle wait for each other', async (context) => {
   assert.equal(await after, '51')
 })
 
+test('a statement that waits for a transaction holds no thread', async (context) => {
+  const db = database(context)
+  const ids = (start) => Array.from({ length: 9 }, (_, n) => start + n)
+  const insert = (id) => (id % 2 ? db.sqlAsync("insert into t values (?, 'a')", [id]) : db.prepare("insert into t values (?, 'b')").runAsync(id))
+  let others
+  await db.transactionAsync(async (tx) => {
+    await tx.sqlAsync("insert into t values (1, 'a')")
+    others = ids(10).map(insert)
+    await fs.promises.stat(db.path)
+    assert.equal((await db.sqlAsync('select count(*) as n from t')).next().n, 0)
+    await tx.sqlAsync("insert into t values (2, 'a')")
+  })
+  await Promise.all(others)
+  // Those that began before the transaction do not stop it either.
+  others = ids(20).map(insert)
+  const last = db.transactionAsync(async (tx) => tx.sqlAsync("insert into t values (3, 'a')"))
+  await Promise.all([...others, ...ids(30).map(insert), last])
+  assert.equal(db.sql('select count(*) as n from t').next().n, 3 + 9 + 9 + 9)
+})
+
+test('a statement that ends the transaction of a function is refused, but not over an error of the function', async (context) => {
+  const db = database(context)
+  const mine = () => { throw new Error('mine') }
+  const ended = coded('conflict', /a statement ended the transaction/)
+  for (const end of ['commit', 'rollback']) {
+    assert.throws(() => db.transaction((tx) => { tx.sql(end); mine() }), /mine/)
+    await assert.rejects(db.transactionAsync(async (tx) => { await tx.sqlAsync(end); mine() }), /mine/)
+    assert.throws(() => db.transaction((tx) => { tx.sql(end) }), ended)
+    await assert.rejects(db.transactionAsync((tx) => { tx.sql(end) }), ended)
+  }
+  db.transaction((tx) => tx.sql("insert into t values (1, 'a')"))
+})
+
+test('a session that is closed rolls back at once', async (context) => {
+  const db = foliodb.open(scratch(context), { durability: 'none', timeoutMs: 100 })
+  context.after(() => db.close())
+  db.sql('create table t (id bigint primary key)')
+  const [first, second, third] = [db.session(), db.session(), db.session()]
+  first.sql('begin')
+  first.sql('insert into t values (1)')
+  first[Symbol.dispose]()
+  first.close()
+  db.sql('insert into t values (2)')
+  second.sql('begin')
+  const pending = second.sqlAsync('insert into t values (3)')
+  second.close()
+  assert.equal((await pending).count, 1)
+  await db.sqlAsync('insert into t values (4)')
+  assert.throws(() => third.transaction((tx) => { tx.sql('insert into t values (5)'); third.close() }), coded('closed'))
+  assert.deepEqual(db.sql('select id from t').toArray(), [{ id: 2 }, { id: 4 }])
+})
+
 test('a wait for a transaction has an end', async (context) => {
   const folder = scratch(context)
   const db = foliodb.open(folder, { durability: 'none', timeoutMs: 100 })
@@ -281,6 +356,8 @@ test('a wait for a transaction has an end', async (context) => {
   await assert.rejects(db.transactionAsync(() => 3), coded('locked', /for 100 ms/))
   await assert.rejects(db.transactionAsync(() => 4, { signal: controller.signal }), coded('cancelled'))
   await assert.rejects(db.transactionAsync(() => 5, { sinal: 1 }), coded('invalid_input', /did you mean "signal"/))
+  await assert.rejects(db.sqlAsync('insert into t values (1)'), coded('locked', /for 100 ms/))
+  await assert.rejects(db.sqlAsync('insert into t values (2)', [], { signal: AbortSignal.timeout(20) }), coded('cancelled'))
   const last = db.transactionAsync(() => 6)
   release(1)
   assert.deepEqual(await Promise.all([first, last]), [1, 6])
@@ -370,6 +447,7 @@ test('ziql', async (context) => {
     { name: 'Bob', best_friend: { name: 'Ann', age: 34 }, posts: [] },
   ])
   assert.throws(() => db.ziql('GRAB User {name = Bob}'), coded('syntax', /strings are quoted/))
+  assert.throws(() => db.ziql('GRAB User {age = $a}', { a: 1, b: 2 }), coded('invalid_input', /a value was given for `\$b`/))
   assert.throws(() => db.ziql('GRAB User {age IN $l}', { l: [1, 'a'] }), coded('invalid_input', /parameter \$l .*mixed types/))
   assert.throws(() => db.ziql('GRAB User {age = $a}', { a: Symbol('x') }), coded('invalid_input', /parameter \$a is a symbol/))
   assert.throws(() => db.applySchema('User ( name: str )'), coded('conflict'))

@@ -226,6 +226,7 @@ test('arguments of the wrong type are refused by name', async (context) => {
   assert.throws(() => docs.get('a', { bigint: 1 }), invalid('option bigint must be true or false'))
   assert.throws(() => docs.getMany(['a', null]), invalid('document id must be a string or an integer, not null'))
   assert.throws(() => docs.putMany('text'), invalid('putMany takes an array or another iterable of documents'))
+  assert.throws(() => docs.putMany((async function* () {})()), invalid('documents that must be awaited are stored by putManyAsync'))
   assert.throws(() => docs.putRaw('a', Buffer.from('{}')), invalid('json must be a string, not object'))
   assert.throws(() => docs.putRaw('a', '{"n":'), { code: 'syntax' })
   assert.throws(() => docs.import('x', { format: 'xml' }), { code: 'invalid_input', message: /"xml" is unknown; use one of jsonl/ })

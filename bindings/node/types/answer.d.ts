@@ -76,7 +76,7 @@ export class Answer<T extends object = Record<string, any>> {
     private check;
     /**
      * @private
-     * @param {string | null} text
+     * @param {string | { text: string, bytes: Buffer } | null} read
      */
     private taken;
     /**

@@ -1,5 +1,5 @@
 // @generated from lib/batch.js by scripts/node types
-/** @import { Convert } from './options.js' */
+/** @import { Convert, Storable } from './options.js' */
 /** @import { Counts } from './report.js' */
 /**
  * A batch of writes that `commit` stores, all or none. They stay in memory until then; for larger
@@ -26,10 +26,10 @@ export class Batch<T extends object> {
     /**
      * Adds a document.
      * @param {string | number | bigint} id
-     * @param {T} document
+     * @param {Storable<T>} document
      * @returns {void}
      */
-    put(id: string | number | bigint, document: T): void;
+    put(id: string | number | bigint, document: Storable<T>): void;
     /**
      * Adds JSON text, with its key order and the digits of every number.
      * @param {string | number | bigint} id
@@ -68,5 +68,8 @@ export class Batch<T extends object> {
     private open;
     /** @private */
     private end;
+    /** For `using`: drops the writes, unless they were committed. */
+    [Symbol.dispose](): void;
 }
+import type { Storable } from './options.js';
 import type { Counts } from './report.js';

@@ -47,17 +47,17 @@ export class Collection<T extends object = Fields> {
     /**
      * The documents of many ids, in their order; undefined for a missing one.
      * Faster than a `get` for each.
-     * @param {(string | number | bigint)[]} ids
+     * @param {readonly (string | number | bigint)[]} ids
      * @param {ReadOptions} [options]
      * @returns {(Stored<T> | undefined)[]}
      */
-    getMany(ids: (string | number | bigint)[], options?: ReadOptions): (Stored<T> | undefined)[];
+    getMany(ids: readonly (string | number | bigint)[], options?: ReadOptions): (Stored<T> | undefined)[];
     /**
-     * @param {(string | number | bigint)[]} ids
+     * @param {readonly (string | number | bigint)[]} ids
      * @param {ReadOptions} [options]
      * @returns {Promise<(Stored<T> | undefined)[]>}
      */
-    getManyAsync(ids: (string | number | bigint)[], options?: ReadOptions): Promise<(Stored<T> | undefined)[]>;
+    getManyAsync(ids: readonly (string | number | bigint)[], options?: ReadOptions): Promise<(Stored<T> | undefined)[]>;
     /**
      * The exact line of a document: key order, and the digits of every number.
      * @param {string | number | bigint} id
@@ -75,18 +75,18 @@ export class Collection<T extends object = Fields> {
      * Dates become ISO strings. Other values without a JSON form, such as a Map or NaN, are refused
      * with their path, unless `options.default` converts them.
      * @param {string | number | bigint} id
-     * @param {T} document
+     * @param {Storable<T>} document
      * @param {WriteOptions} [options]
      * @returns {'inserted' | 'replaced'}
      */
-    put(id: string | number | bigint, document: T, options?: WriteOptions): "inserted" | "replaced";
+    put(id: string | number | bigint, document: Storable<T>, options?: WriteOptions): "inserted" | "replaced";
     /**
      * @param {string | number | bigint} id
-     * @param {T} document
+     * @param {Storable<T>} document
      * @param {WriteOptions} [options]
      * @returns {Promise<'inserted' | 'replaced'>}
      */
-    putAsync(id: string | number | bigint, document: T, options?: WriteOptions): Promise<"inserted" | "replaced">;
+    putAsync(id: string | number | bigint, document: Storable<T>, options?: WriteOptions): Promise<"inserted" | "replaced">;
     /**
      * Stores JSON text, with its key order and the digits of every number.
      * @param {string | number | bigint} id
@@ -103,33 +103,33 @@ export class Collection<T extends object = Fields> {
     /**
      * Stores a document under its `_id`, or under a new one (UUID version 7, which
      * sorts by time), and returns the id. It never replaces a document.
-     * @param {T} document
+     * @param {Storable<T>} document
      * @param {WriteOptions} [options]
      * @returns {string}
      */
-    add(document: T, options?: WriteOptions): string;
+    add(document: Storable<T>, options?: WriteOptions): string;
     /**
-     * @param {T} document
+     * @param {Storable<T>} document
      * @param {WriteOptions} [options]
      * @returns {Promise<string>}
      */
-    addAsync(document: T, options?: WriteOptions): Promise<string>;
+    addAsync(document: Storable<T>, options?: WriteOptions): Promise<string>;
     /**
      * Stores many documents, all or none of them. Each has an `_id`, or gets a new one, or has its
      * id in the field that `id` names, or is a pair of id and document, as in a Map.
-     * @param {Iterable<T | [string | number | bigint, T]>} documents
+     * @param {Iterable<Storable<T> | readonly [string | number | bigint, Storable<T>]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Counts}
      */
-    putMany(documents: Iterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Counts;
+    putMany(documents: Iterable<Storable<T> | readonly [string | number | bigint, Storable<T>]>, options?: PutManyOptions): Counts;
     /**
      * The same, on another thread. The text of the documents stays in memory until the last one
      * arrives, and is then stored as one batch.
-     * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
+     * @param {Iterable<Storable<T> | readonly [string | number | bigint, Storable<T>]> | AsyncIterable<Storable<T> | readonly [string | number | bigint, Storable<T>]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Promise<Counts>}
      */
-    putManyAsync(documents: Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Promise<Counts>;
+    putManyAsync(documents: Iterable<Storable<T> | readonly [string | number | bigint, Storable<T>]> | AsyncIterable<Storable<T> | readonly [string | number | bigint, Storable<T>]>, options?: PutManyOptions): Promise<Counts>;
     /**
      * Starts an atomic batch of puts and deletes, which `commit` stores.
      * @param {WriteOptions} [options]
@@ -280,17 +280,17 @@ export class Collection<T extends object = Fields> {
     /**
      * Creates an index on fields. Conditions and statements use it, and every write maintains it.
      * With `using: 'columns'` it is a copy of the fields in columns, of all if there are none.
-     * @param {string | string[]} fields dotted paths, each perhaps with ` desc` after it
+     * @param {string | readonly string[]} fields dotted paths, each perhaps with ` desc` after it
      * @param {IndexOptions} [options]
      * @returns {string} its name
      */
-    createIndex(fields: string | string[], options?: IndexOptions): string;
+    createIndex(fields: string | readonly string[], options?: IndexOptions): string;
     /**
-     * @param {string | string[]} fields
+     * @param {string | readonly string[]} fields
      * @param {IndexOptions & WorkOptions} [options]
      * @returns {Promise<string>}
      */
-    createIndexAsync(fields: string | string[], options?: IndexOptions & WorkOptions): Promise<string>;
+    createIndexAsync(fields: string | readonly string[], options?: IndexOptions & WorkOptions): Promise<string>;
     /**
      * The indexes on fields, with sizes and states.
      * @returns {IndexStats[]}
@@ -408,7 +408,7 @@ export class Collection<T extends object = Fields> {
     closeAsync(): Promise<void>;
     /**
      * The display of a scan.
-     * @param {{ fields?: string[], where?: string, limit?: number, bigint?: boolean, values?: string }} wanted
+     * @param {{ fields?: readonly string[], where?: string, limit?: number, bigint?: boolean, values?: Encoded }} wanted
      * @returns {Glance}
      * @private
      */
@@ -451,6 +451,7 @@ export function warnOfBrokenLines(inner: any): void;
 import type { Fields } from './options.js';
 import type { ReadOptions } from './options.js';
 import type { Stored } from './options.js';
+import type { Storable } from './options.js';
 import type { WriteOptions } from './options.js';
 import type { PutManyOptions } from './options.js';
 import type { Counts } from './report.js';

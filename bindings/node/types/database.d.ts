@@ -39,7 +39,7 @@ export class Database {
      */
     collections(): string[];
     /**
-     * Drops a collection with all its documents. Its handles fail with `closed` afterwards.
+     * Drops a collection with all its documents. Its objects fail with `closed` afterwards.
      * @param {string} name
      */
     dropCollection(name: string): void;
@@ -49,7 +49,7 @@ export class Database {
      */
     dropCollectionAsync(name: string): Promise<void>;
     /**
-     * Renames a collection. Its handles fail with `closed` afterwards.
+     * Renames a collection. Its objects fail with `closed` afterwards.
      * @param {string} name
      * @param {string} newName
      */
@@ -140,10 +140,10 @@ export class Database {
      * `toArrowIPC` (arquero) or `writeIPC` (polars). They are in memory, belong to this
      * handle, and are never written; registering others under the name replaces them.
      * @param {string} name
-     * @param {Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
+     * @param {readonly Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
      * @returns {number}
      */
-    register(name: string, rows: Record<string, any>[] | ArrayBuffer | ArrayBufferView | {
+    register(name: string, rows: readonly Record<string, any>[] | ArrayBuffer | ArrayBufferView | {
         toArrowIPC(): Uint8Array;
     } | {
         writeIPC(): Uint8Array;
@@ -200,7 +200,7 @@ export class Database {
     /**
      * @private
      * @param {SqlOptions & LimitOptions} options
-     * @param {(session: any) => Promise<any>} work
+     * @param {(session: any, waits: boolean) => Promise<any>} work
      */
     private borrowedAsync;
     /**
@@ -319,6 +319,10 @@ export class Database {
     close(): void;
     /** @returns {Promise<void>} */
     closeAsync(): Promise<void>;
+    /** For `using`. */
+    [Symbol.dispose](): void;
+    /** For `await using`. */
+    [Symbol.asyncDispose](): Promise<void>;
 }
 /**
  * Opens a database: a directory, which is created at the first write, or a `.zds`

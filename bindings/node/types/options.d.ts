@@ -9,6 +9,12 @@ export type Fields = Record<string, any>;
 export type Stored<T extends object> = T & {
     _id: string;
 };
+/**
+ * A document to store, which may have its id.
+ */
+export type Storable<T extends object> = T & {
+    _id?: string | number | bigint;
+};
 export type OpenOptions = {
     /**
      * `r` never writes; `rw` is the default
@@ -57,7 +63,7 @@ export type Convert = (value: any) => any;
  * `:name`. Strings, booleans, null, numbers (an integral number is an SQL integer),
  * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
  */
-export type Parameters = any[] | Record<string, any>;
+export type Parameters = readonly any[] | Record<string, any>;
 /**
  * A single value after the text of a statement: anything that is neither an array nor a plain
  * object.
@@ -113,7 +119,7 @@ export type FunctionOptions = {
     /**
      * the types of its arguments; none by default
      */
-    parameters?: string[] | undefined;
+    parameters?: readonly string[] | undefined;
     /**
      * the type of its result
      */
@@ -134,7 +140,7 @@ export type PartitionOptions = {
     /**
      * columns, and paths in them; all by default
      */
-    columns?: string[] | undefined;
+    columns?: readonly string[] | undefined;
     /**
      * a condition of SQL without subqueries
      */
@@ -182,7 +188,7 @@ export type ScanOptions = {
     /**
      * dotted paths; `_id` is always included, first
      */
-    fields?: string[] | undefined;
+    fields?: readonly string[] | undefined;
     /**
      * a condition of SQL: `age > ?`
      */
@@ -249,7 +255,7 @@ export type ImportOptions = {
     /**
      * CSV: the names of the columns, for a file without a header
      */
-    columns?: string[] | undefined;
+    columns?: readonly string[] | undefined;
     /**
      * CSV: numbers, `true` and `false` are typed; true by default
      */
@@ -294,7 +300,7 @@ export type ExportOptions = {
     /**
      * dotted paths; `_id` is always included, first
      */
-    fields?: string[] | undefined;
+    fields?: readonly string[] | undefined;
     /**
      * a condition of SQL: `age > 30`
      */
@@ -322,7 +328,7 @@ export type ImportSqliteOptions = {
     /**
      * only these tables and views; by default all
      */
-    tables?: string[] | undefined;
+    tables?: readonly string[] | undefined;
 };
 export type PackOptions = {
     /**

@@ -149,6 +149,13 @@ export class Session {
      */
     ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions): Promise<Answer<T>>;
     /**
+     * Runs a statement on another thread.
+     * @private
+     * @param {SqlOptions} options
+     * @param {(inner: any, waits: boolean) => Promise<any>} run
+     */
+    private runAsync;
+    /**
      * Prepares one statement, to run any number of times.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
@@ -190,7 +197,10 @@ export class Session {
     get isInTransaction(): boolean;
     /** Cancels the statement of a pending promise; it fails with `cancelled`. */
     interrupt(): void;
-    /** Ends the session and rolls back its transaction; closing twice is allowed. */
+    /**
+     * Ends the session and rolls back its transaction, after the statements of pending promises; closing
+     * twice is allowed.
+     */
     close(): void;
     /**
      * The native half.
@@ -209,6 +219,16 @@ export class Session {
      */
     private isOpen;
     /**
+     * Whether a transaction is open, and so is the session.
+     * @private
+     */
+    private isInside;
+    /**
+     * Refuses to commit what a statement has committed or rolled back.
+     * @private
+     */
+    private checkEnd;
+    /**
      * The session that the function of a transaction receives.
      * @private
      * @param {boolean} isSync
@@ -226,6 +246,8 @@ export class Session {
      * @private
      */
     private ended;
+    /** For `using`. */
+    [Symbol.dispose](): void;
 }
 /**
  * @param {any} inner

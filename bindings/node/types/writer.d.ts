@@ -77,15 +77,15 @@ export class PartitionedWriter {
     /**
      * Publishes the documents of all parts in one atomic batch, and ends the job. Of several parts of one
      * task, the last counts. Trying again publishes nothing twice.
-     * @param {WrittenPart[]} parts
+     * @param {readonly WrittenPart[]} parts
      * @returns {Counts}
      */
-    commit(parts: WrittenPart[]): Counts;
+    commit(parts: readonly WrittenPart[]): Counts;
     /**
-     * @param {WrittenPart[]} parts
+     * @param {readonly WrittenPart[]} parts
      * @returns {Promise<Counts>}
      */
-    commitAsync(parts: WrittenPart[]): Promise<Counts>;
+    commitAsync(parts: readonly WrittenPart[]): Promise<Counts>;
     /** Removes all that the tasks have written, and ends the job. */
     abort(): void;
     /** @returns {Promise<void>} */

@@ -82,6 +82,11 @@ BulkWriter.create('mydata').put('a', { n: 1 })
 const names: string[] = ZdsRoot.open('mydata', 5000, 'r').listCollections()
 void [line, names]
 
+users.add({ _id: 1, name: 'Cy' })
+users.putMany([{ _id: 'dan', name: 'Dan' }])
+const few = ['ada', 5] as const
+users.scan({ fields: ['name'] as const, params: few })
+db.sql('select ?, ?', users.getMany(few))
 // @ts-expect-error a name is missing
 users.put('bob', { age: 3 })
 // @ts-expect-error documents are objects
