@@ -13,7 +13,7 @@ const { columnsText, given, givenAlone, parametersText } = require('./parameter.
 const { split, watched } = require('./progress.js')
 const { Session, answered, interruptible, limited, sessionOf } = require('./session.js')
 const { Tables } = require('./tables.js')
-const { Turns, inTurn } = require('./turns.js')
+const { Turns, atOnce, inTurn } = require('./turns.js')
 
 /** @import { Answer } from './answer.js' */
 /** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, PartitionOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
@@ -132,7 +132,7 @@ class Database {
   sql(text, ...params) {
     checkText(text, 'SQL')
     const values = givenAlone(params, this.convert)
-    return this.borrowed((session) => session.sql(text, values, true))
+    return this.borrowed((session, waits) => session.sql(text, values, true, waits))
   }
 
   /**
@@ -160,7 +160,7 @@ class Database {
   ziql(text, params) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return this.borrowed((session) => session.ziql(text, values))
+    return this.borrowed((session, waits) => session.ziql(text, values, waits))
   }
 
   /**
@@ -304,17 +304,15 @@ class Database {
   /**
    * Works with an idle session, or a new one.
    * @private
-   * @param {(session: any) => any} work
+   * @param {(session: any, waits: boolean) => any} work
    */
   borrowed(work) {
-    return call(() => {
-      const session = this.idle.pop() ?? sessionOf(this.inner)
-      try {
-        return answered(work(session))
-      } finally {
-        this.idle.push(session)
-      }
-    })
+    const session = this.idle.pop() ?? call(() => sessionOf(this.inner))
+    try {
+      return answered(atOnce(this.turns, session, (waits) => work(session, waits)))
+    } finally {
+      this.idle.push(session)
+    }
   }
 
   /**

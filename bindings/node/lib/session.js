@@ -7,9 +7,8 @@ const { OPTIONS, checkOptions, checkText } = require('./argument.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { inspectableAs } = require('./inspect.js')
 const { given, givenAlone, parametersText } = require('./parameter.js')
-const { inTurn } = require('./turns.js')
+const { Turns, atOnce, functionInTurn, inTurn } = require('./turns.js')
 
-/** @import { Turns } from './turns.js' */
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 
 /**
@@ -39,6 +38,8 @@ class Session {
     this.pending = parent?.pending ?? new Set()
     /** @private */
     this.turns = turns
+    /** @private @type {Turns | undefined} of the parts of its transaction */
+    this.parts = undefined
     /** @private The program's `default`. */
     this.convert = convert
   }
@@ -53,7 +54,7 @@ class Session {
   sql(text, ...params) {
     checkText(text, 'SQL')
     const values = givenAlone(params, this.convert)
-    return answered(call(() => this.opened().sql(text, values, false)))
+    return this.runSync((inner, waits) => inner.sql(text, values, false, waits))
   }
 
   /**
@@ -78,7 +79,7 @@ class Session {
   ziql(text, params) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return answered(call(() => this.opened().ziql(text, values)))
+    return this.runSync((inner, waits) => inner.ziql(text, values, waits))
   }
 
   /**
@@ -92,6 +93,17 @@ class Session {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
     return this.runAsync(options, (inner, waits) => inner.ziqlAsync(text, values, waits))
+  }
+
+  /**
+   * Runs a statement on this thread.
+   * @private
+   * @param {(inner: any, waits: boolean) => any} run
+   * @returns {Answer<any>}
+   */
+  runSync(run) {
+    const inner = this.opened()
+    return answered(atOnce(this.turns, inner, (waits) => run(inner, waits)))
   }
 
   /**
@@ -129,7 +141,7 @@ class Session {
   transaction(work) {
     const part = beginning(this.isInTransaction)
     const inner = this.opened()
-    const run = (/** @type {string} */ text) => call(() => inner.sql(text, undefined, false))
+    const run = (/** @type {string} */ text) => call(() => inner.sql(text, undefined, false, true))
     run(part.begin)
     const inside = this.inside(true)
     let result
@@ -156,7 +168,7 @@ class Session {
    *
    * The transactions of a handle begin in the order of the calls, each after the end of the one before.
    * One that waits longer than `timeoutMs` of `open` for the end of another fails with `locked`; `signal`
-   * ends the wait, with `cancelled`.
+   * ends the wait, with `cancelled`. So do the parts of a transaction, which are savepoints.
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
    * @param {SqlOptions} [options]
@@ -164,13 +176,20 @@ class Session {
    */
   async transactionAsync(work, options = {}) {
     const { signal } = checkOptions(options, OPTIONS.sql)
-    if (this.isInTransaction || this.turns === undefined) return this.committed(work)
-    await this.turns.take(signal)
-    try {
-      return await this.committed(work)
-    } finally {
-      this.turns.end()
-    }
+    const turns = this.isInTransaction ? this.turnsOfParts() : this.turns
+    if (turns === undefined) return this.committed(work)
+    return functionInTurn(turns, signal, this.opened(), () => this.committed(work))
+  }
+
+  /**
+   * Savepoints end in the reverse order, so the parts of a transaction come one after another.
+   * @private
+   * @returns {Turns}
+   */
+  turnsOfParts() {
+    const late = (/** @type {number} */ timeoutMs) => `another part of the transaction has been running for ${timeoutMs} ms; within a part, use the session that its function receives`
+    this.parts ??= new Turns(this.turns?.timeoutMs, late)
+    return this.parts
   }
 
   /**
@@ -340,8 +359,7 @@ class Prepared {
    */
   execute(...params) {
     const values = givenAlone(params, this.session.convert)
-    this.session.opened()
-    return answered(call(() => this.inner.execute(values)))
+    return this.session.runSync((/** @type {any} */ _, /** @type {boolean} */ waits) => this.inner.execute(values, waits))
   }
 
   /**
@@ -568,8 +586,8 @@ function sessionOf(database) {
  * @param {LimitOptions} options that were checked
  */
 function limited(inner, { timeoutMs, memoryLimit }) {
-  if (timeoutMs !== undefined) inner.sql(`SET statement_timeout TO ${timeoutMs}`, undefined, false)
-  if (memoryLimit !== undefined) inner.sql(`SET memory_limit TO ${memoryLimit}`, undefined, false)
+  if (timeoutMs !== undefined) inner.sql(`SET statement_timeout TO ${timeoutMs}`, undefined, false, true)
+  if (memoryLimit !== undefined) inner.sql(`SET memory_limit TO ${memoryLimit}`, undefined, false, true)
   return inner
 }
 

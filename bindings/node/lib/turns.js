@@ -5,7 +5,7 @@
 // could not run. So they wait here, where they hold none.
 'use strict'
 
-const { FolioError } = require('./error.js')
+const { FolioError, call } = require('./error.js')
 
 /** The time that a transaction may take while others wait, unless the handle says otherwise. */
 const TIMEOUT_MS = 5000
@@ -19,10 +19,16 @@ const DELAY_MAX = 2 ** 31 - 1
  */
 
 class Turns {
-  /** @param {number} [timeoutMs] how long one waits for the end of a single transaction */
-  constructor(timeoutMs = TIMEOUT_MS) {
+  /**
+   * @param {number} [timeoutMs] how long one waits for the end of a single transaction
+   * @param {(timeoutMs: number) => string} [lateText] what one is told that has waited so long
+   */
+  constructor(timeoutMs = TIMEOUT_MS, lateText = written) {
     this.timeoutMs = Math.min(timeoutMs, DELAY_MAX)
+    this.lateText = lateText
     this.isTaken = false
+    /** @type {any} the native session of a function whose turn it is: it needs this thread to go on */
+    this.holder = undefined
     /** When the turn under way began. */
     this.begun = 0
     /** @type {Turn[]} in the order in which they came */
@@ -80,7 +86,7 @@ class Turns {
   }
 
   late() {
-    const text = `another transaction has been writing for ${this.timeoutMs} ms; try again when it is done`
+    const text = this.lateText(this.timeoutMs)
     while (this.waiting.length > 0 && this.left(this.waiting[0]) < 1) this.refuse(this.waiting[0], new FolioError('locked', text))
     this.watch()
   }
@@ -104,6 +110,56 @@ class Turns {
   }
 }
 
+/** @param {number} timeoutMs */
+function written(timeoutMs) {
+  return `another transaction has been writing for ${timeoutMs} ms; try again when it is done`
+}
+
+/**
+ * Runs a function with a session, in its turn.
+ * @template R
+ * @param {Turns} turns
+ * @param {AbortSignal | undefined} signal
+ * @param {any} inner session
+ * @param {() => Promise<R>} work
+ * @returns {Promise<R>}
+ */
+async function functionInTurn(turns, signal, inner, work) {
+  await turns.take(signal)
+  turns.holder = inner
+  try {
+    return await work()
+  } finally {
+    turns.holder = undefined
+    turns.end()
+  }
+}
+
+/**
+ * Runs a statement on this thread. One that would wait for a function that needs the thread fails.
+ * @template R
+ * @param {Turns | undefined} turns
+ * @param {any} inner session
+ * @param {(waits: boolean) => R} run fails with `busy` unless it waits
+ * @returns {R}
+ */
+function atOnce(turns, inner, run) {
+  const waits = turns?.holder === undefined || turns.holder === inner
+  return call(() => {
+    try {
+      return run(waits)
+    } catch (error) {
+      if (waits || !isBusy(error)) throw error
+      throw new FolioError('locked', 'a transaction of this handle is open, and cannot go on while this thread waits for it; use the form of the method that ends in Async')
+    }
+  })
+}
+
+/** @param {unknown} error */
+function isBusy(error) {
+  return error instanceof Error && error.message.startsWith('busy: ')
+}
+
 /**
  * Runs a statement on another thread. One that would wait for the transaction whose turn it is waits
  * for a turn of its own instead, without a thread.
@@ -117,7 +173,7 @@ async function inTurn(turns, signal, run) {
   try {
     return await run(false)
   } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('busy: '))) throw error
+    if (!isBusy(error)) throw error
   }
   await turns.take(signal)
   try {
@@ -132,4 +188,4 @@ function cancelled(signal) {
   return new FolioError('cancelled', 'the wait for another transaction was cancelled', { cause: signal.reason })
 }
 
-module.exports = { Turns, inTurn }
+module.exports = { Turns, atOnce, functionInTurn, inTurn }

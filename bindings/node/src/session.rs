@@ -32,22 +32,23 @@ impl NativeSession {
 
 #[napi]
 impl NativeSession {
-    /// Runs SQL. `alone`: a transaction must not outlive the text.
+    /// Runs SQL. `alone`: a transaction must not outlive the text. `waits`: for a transaction that
+    /// writes; otherwise it fails with `busy`.
     #[napi]
     pub fn sql(
         &self,
         text: String,
         given: Option<Given>,
         alone: bool,
+        waits: bool,
     ) -> napi::Result<NativeAnswer> {
         let given = parameters(given, ':');
-        waiting(&self.session, true)
+        waiting(&self.session, waits)
             .and_then(|session| run_sql(session, &text, given, alone))
             .map_err(thrown)
     }
 
-    /// The same on another thread. `waits`: for a transaction that writes; otherwise the promise is
-    /// refused with `busy`.
+    /// The same on another thread.
     #[napi]
     pub fn sql_async(
         &self,
@@ -62,9 +63,14 @@ impl NativeSession {
 
     /// Runs ZiQL.
     #[napi]
-    pub fn ziql(&self, text: String, given: Option<Given>) -> napi::Result<NativeAnswer> {
+    pub fn ziql(
+        &self,
+        text: String,
+        given: Option<Given>,
+        waits: bool,
+    ) -> napi::Result<NativeAnswer> {
         let given = parameters(given, '$');
-        waiting(&self.session, true)
+        waiting(&self.session, waits)
             .and_then(|session| run_ziql(session, &text, given))
             .map_err(thrown)
     }
@@ -137,9 +143,9 @@ pub struct NativePrepared {
 impl NativePrepared {
     /// Runs it.
     #[napi]
-    pub fn execute(&self, given: Option<Given>) -> napi::Result<NativeAnswer> {
+    pub fn execute(&self, given: Option<Given>, waits: bool) -> napi::Result<NativeAnswer> {
         let given = parameters(given, ':');
-        waiting(&self.session, true)
+        waiting(&self.session, waits)
             .and_then(|session| execute(session, &self.prepared, given))
             .map_err(thrown)
     }

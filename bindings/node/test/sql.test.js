@@ -310,6 +310,34 @@ test('a statement that waits for a transaction holds no thread', async (context)
   assert.equal(db.sql('select count(*) as n from t').next().n, 3 + 9 + 9 + 9)
 })
 
+test('parts of a transaction come one after another', async (context) => {
+  const db = database(context)
+  db.sql("insert into t values (1, 'old'), (2, 'old'), (3, 'old')")
+  const part = (tx, id) => tx.transactionAsync(async (inner) => {
+    await inner.sqlAsync("update t set name = 'new' where id = ?", [id])
+    await inner.transactionAsync((innermost) => innermost.sqlAsync("update t set name = name || '!' where id = ?", [id]))
+    if (id === 2) throw new Error('two')
+  })
+  const ends = await db.transactionAsync((tx) => Promise.allSettled([1, 2, 3].map((id) => part(tx, id))))
+  assert.deepEqual(ends.map(({ reason }) => reason?.message), [undefined, 'two', undefined])
+  assert.deepEqual(db.sql('select name from t order by id').toArray().map(({ name }) => name), ['new!', 'old', 'new!'])
+})
+
+test('a statement does not wait on the thread that it waits for', async (context) => {
+  const db = database(context)
+  await db.transactionAsync(async (tx) => {
+    await tx.sqlAsync("insert into t values (1, 'a')")
+    const refused = coded('locked', /ends in Async/)
+    assert.throws(() => db.sql("insert into t values (2, 'b')"), refused)
+    assert.throws(() => db.prepare("insert into t values (2, 'b')").run(), refused)
+    assert.throws(() => db.transaction((other) => other.sql("insert into t values (2, 'b')")), refused)
+    assert.equal(db.sql('select count(*) as n from t').next().n, 0)
+    tx.sql("insert into t values (3, 'c')")
+  })
+  db.sql("insert into t values (4, 'd')")
+  assert.equal(db.sql('select count(*) as n from t').next().n, 3)
+})
+
 test('a statement that ends the transaction of a function is refused, but not over an error of the function', async (context) => {
   const db = database(context)
   const mine = () => { throw new Error('mine') }

@@ -194,7 +194,7 @@ export class Database {
     /**
      * Works with an idle session, or a new one.
      * @private
-     * @param {(session: any) => any} work
+     * @param {(session: any, waits: boolean) => any} work
      */
     private borrowed;
     /**

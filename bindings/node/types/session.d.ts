@@ -86,7 +86,6 @@ export class Prepared<T extends object = Record<string, any>> {
         changes: number;
     }>;
 }
-/** @import { Turns } from './turns.js' */
 /** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 /**
  * Runs statements, with its own transaction. Any number may be open.
@@ -115,6 +114,8 @@ export class Session {
     private pending;
     /** @private */
     private turns;
+    /** @private @type {Turns | undefined} of the parts of its transaction */
+    private parts;
     /** @private The program's `default`. */
     private convert;
     /**
@@ -149,6 +150,13 @@ export class Session {
      */
     ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions): Promise<Answer<T>>;
     /**
+     * Runs a statement on this thread.
+     * @private
+     * @param {(inner: any, waits: boolean) => any} run
+     * @returns {Answer<any>}
+     */
+    private runSync;
+    /**
      * Runs a statement on another thread.
      * @private
      * @param {SqlOptions} options
@@ -179,13 +187,19 @@ export class Session {
      *
      * The transactions of a handle begin in the order of the calls, each after the end of the one before.
      * One that waits longer than `timeoutMs` of `open` for the end of another fails with `locked`; `signal`
-     * ends the wait, with `cancelled`.
+     * ends the wait, with `cancelled`. So do the parts of a transaction, which are savepoints.
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
      * @param {SqlOptions} [options]
      * @returns {Promise<R>}
      */
     transactionAsync<R>(work: (session: Session) => Promise<R> | R, options?: SqlOptions): Promise<R>;
+    /**
+     * Savepoints end in the reverse order, so the parts of a transaction come one after another.
+     * @private
+     * @returns {Turns}
+     */
+    private turnsOfParts;
     /**
      * @private
      * @template R
