@@ -182,6 +182,10 @@ impl<'s> Binder<'s> {
         let mut rows = Rows::new(folio_engine::plan::logical::Plan::OneRow, row);
         let value = self.constant(&mut rows, syntax)?;
         let place = format!("the default of `{member}`");
+        // As of the other types of SQL, it is a string, which is read elsewhere.
+        if *ty == ColumnType::Json && !value.is_untyped() {
+            return Err(types::wrong(&place, ty, &value.ty()).at(syntax.span()));
+        }
         let value = types::as_type(value, ty, &place, syntax.span())?;
         folio_engine::expression::evaluate::constant(&value, &Context::detached())
             .map_err(|error| error.at(syntax.span()))

@@ -75,7 +75,8 @@ fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
     }
 }
 
-fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
+/// What a place takes, and what it was given.
+pub(super) fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
     let (wanted, given) = (member_type_name(wanted), member_type_name(given));
     Error::mismatch(format!("{place} takes {wanted}, not {given}"))
 }
