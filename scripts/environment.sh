@@ -20,8 +20,8 @@ fi
 mkdir -p "$CARGO_TARGET_DIR"
 printf '%s\n' "$ROOT" >"$CARGO_TARGET_DIR/clone"
 
-# The switches that break the stores on purpose: their tests, lints and documentation have them.
-# Everything else is built and tested without, so that it compiles once.
+# The switches that break the stores on purpose: the tests of their reliability, lints and the
+# documentation have them. Everything else is built and tested without, so that it compiles once.
 # shellcheck disable=SC2034 # read by the scripts that source this file
 TEST_FEATURES=folio-document/planted-bugs,folio-table/planted-bugs
 

@@ -14,7 +14,6 @@
 mod columns;
 mod crash;
 mod damage;
-#[cfg(feature = "planted-bugs")]
 mod failpoint;
 mod fault;
 mod fields;

@@ -46,7 +46,6 @@ impl Setup {
             layout,
             lock_timeout: Duration::ZERO.into(),
             cache_size: if seed.is_multiple_of(2) { 0 } else { 1 << 20 },
-            #[cfg(feature = "planted-bugs")]
             small_field_files: seed / 2 % 3 < 2,
             ..CollectionOptions::default()
         };

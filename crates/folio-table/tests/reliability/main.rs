@@ -14,7 +14,6 @@
 mod copies;
 mod crash;
 mod damage;
-#[cfg(feature = "planted-bugs")]
 mod failpoint;
 mod failure;
 mod files;
