@@ -140,8 +140,7 @@ class Session {
    */
   transaction(work) {
     const part = beginning(this.isInTransaction)
-    const inner = this.opened()
-    const run = (/** @type {string} */ text) => call(() => inner.sql(text, undefined, false, true))
+    const run = (/** @type {string} */ text) => this.runSync((inner, waits) => inner.sql(text, undefined, false, waits))
     run(part.begin)
     const inside = this.inside(true)
     let result

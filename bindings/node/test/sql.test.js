@@ -330,6 +330,7 @@ test('a statement does not wait on the thread that it waits for', async (context
     const refused = coded('locked', /ends in Async/)
     assert.throws(() => db.sql("insert into t values (2, 'b')"), refused)
     assert.throws(() => db.prepare("insert into t values (2, 'b')").run(), refused)
+    assert.throws(() => db.transaction((other) => other.sql("insert into t values (2, 'b')")), refused)
     assert.equal(db.sql('select count(*) as n from t').next().n, 0)
     tx.sql("insert into t values (3, 'c')")
   })
