@@ -77,18 +77,19 @@ fn difference(path: &Path, expected: &str, found: &str, out: &mut String) {
             continue;
         }
         let section = expected.lines().next().unwrap_or_default();
-        let mut right = found.lines();
+        let (mut left, mut right) = (expected.lines(), found.lines());
         let mut before = "";
-        for line in expected.lines() {
-            let other = right.next();
-            if other != Some(line) {
-                let found = other.unwrap_or("nothing");
+        loop {
+            let (line, other) = (left.next(), right.next());
+            if line != other {
+                let (line, found) = (line.unwrap_or("nothing"), other.unwrap_or("nothing"));
                 let _ = writeln!(
                     out,
                     "{name}: {section}\n  after    {before}\n  expected {line}\n  found    {found}"
                 );
                 break;
             }
+            let Some(line) = line else { break };
             before = line;
         }
     }
