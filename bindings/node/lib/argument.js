@@ -2,6 +2,7 @@
 'use strict'
 
 const { FolioError } = require('./error.js')
+const { TORN, isWellFormed } = require('./fault.js')
 const { native } = require('./native.js')
 
 /**
@@ -10,8 +11,10 @@ const { native } = require('./native.js')
  * @returns {string}
  */
 function checkText(text, name) {
-  if (typeof text === 'string' && /** @type {any} */ (text).isWellFormed()) return text
-  if (typeof text === 'string') throw new FolioError('invalid_input', `${name} has half of a surrogate pair, which is not valid text`)
+  if (typeof text === 'string') {
+    if (isWellFormed(text)) return text
+    throw new FolioError('invalid_input', `${name} ${TORN}`)
+  }
   throw new FolioError('invalid_input', `${name} must be a string, not ${text === null ? 'null' : typeof text}`)
 }
 
