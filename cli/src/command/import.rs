@@ -165,7 +165,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         print_report(&report, &name, console);
         add(&mut total, &report);
     }
-    // All is in the collection: closing makes indexes, which whoever is impatient may do without.
+    // Said before closing, which makes indexes: whoever ends the command there knows that all is stored.
     print_counts(&total, arguments.json, console)?;
     database.close()?;
     if total.rejected_count > 0 && arguments.rejected.is_none() {

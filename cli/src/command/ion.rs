@@ -80,8 +80,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         Action::ToJson { file } => print(file, Form::Json)?,
         Action::FromJson { file, binary, target, output } => {
             let target = target.as_ref().or(output.as_ref());
-            let is_named_so = target.and_then(|path| path.extension()).is_some_and(|e| e == "10n");
-            let is_binary = *binary || is_named_so;
+            let ending = target.and_then(|path| path.extension());
+            let is_binary = *binary || ending.is_some_and(|ending| ending == "10n");
             match target {
                 None => drop(convert_json(open_source(file, None)?, &mut raw_stdout(), is_binary)?),
                 Some(target) => write(file, target, is_binary, console)?,

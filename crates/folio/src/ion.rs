@@ -67,12 +67,9 @@ pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonRep
         }
         Ok(())
     });
-    let mut rest = writer.take();
-    // Lines are separated by line feeds; the last one gets one too.
-    if form != Form::Binary && read.as_ref().map_or(!rest.is_empty(), |read| read.value_count > 0) {
-        rest.push(b'\n');
-    }
-    out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)?;
+    let rest = writer.take();
+    let has_lines = read.as_ref().map_or(!rest.is_empty(), |read| read.value_count > 0);
+    end(out, rest, form != Form::Binary && has_lines)?;
     read
 }
 
@@ -103,12 +100,16 @@ pub fn convert_json(source: Source, out: &mut dyn Write, is_binary: bool) -> Res
             out.write_all(&lines.take()).map_err(Error::Output)?;
         }
     }
-    let mut rest = lines.take();
-    if !is_binary && count > 0 {
+    end(out, lines.take(), !is_binary && count > 0)?;
+    Ok(count)
+}
+
+/// Writes the rest of the values. Lines are separated by line feeds; the last one gets one too.
+fn end(out: &mut dyn Write, mut rest: Vec<u8>, is_line: bool) -> Result<()> {
+    if is_line {
         rest.push(b'\n');
     }
-    out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)?;
-    Ok(count)
+    out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
 /// Reads values; with a form, only those that it can hold.

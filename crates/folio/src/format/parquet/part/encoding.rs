@@ -16,7 +16,6 @@
 //! everything else that a grouping by them did.
 
 use std::collections::HashSet;
-use std::hash::Hash;
 use std::io::Write;
 
 use arrow_array::cast::AsArray;
@@ -190,17 +189,11 @@ fn with_integers(
     path: ColumnPath,
     integers: &ArrayRef,
 ) -> WriterPropertiesBuilder {
-    let (count, distinct) = counts(integers.as_primitive::<Int64Type>().iter().flatten());
+    let distinct: HashSet<i64> = integers.as_primitive::<Int64Type>().iter().flatten().collect();
+    let count = integers.len() - integers.null_count();
     properties
         .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
-        .set_column_dictionary_enabled(path, distinct * 2 <= count)
-}
-
-/// How many values there are, and how many different ones.
-fn counts<T: Eq + Hash>(values: impl Iterator<Item = T>) -> (usize, usize) {
-    let mut distinct = HashSet::new();
-    let count = values.map(|value| distinct.insert(value)).count();
-    (count, distinct.len())
+        .set_column_dictionary_enabled(path, distinct.len() * 2 <= count)
 }
 
 #[cfg(test)]
