@@ -599,6 +599,7 @@ impl Store {
 
     /// Gives the writer lock back if it was promised to another process. A thread that begins one
     /// statement after the other leaves the thread behind the writer no moment to do so.
+    #[cfg(feature = "sql")]
     pub(crate) fn keep_promise(&self) {
         if self.lock.is_left() && self.lock.is_held_here() {
             let _ = self.flush_pending(); // a failure is the next write's to meet
