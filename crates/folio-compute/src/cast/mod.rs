@@ -326,8 +326,12 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
         let shown: String = text.chars().take(40).collect();
         let name = type_name(to);
         let error = Error::invalid(format!("{shown:?} is not a value of type {name}"));
-        let Some(example) = example(to) else { return error.help("try_cast gives null instead") };
         let own = format!("'{shown}' is not a valid {}", member_type_name(to));
+        let Some(example) = example(to) else {
+            return error
+                .help("try_cast gives null instead")
+                .of_entities(own, "write it as JSON in a string");
+        };
         let help = format!("write it as {}", example.trim_matches('\''));
         error.help(format!("write it as {example}")).of_entities(own, help)
     })
@@ -344,6 +348,7 @@ fn example(ty: &ColumnType) -> Option<&'static str> {
         ColumnType::Time => "'23:59:59'",
         ColumnType::Timestamp { .. } => "'2024-12-31 23:59:59'",
         ColumnType::Interval => "'3 days 4 hours'",
+        ColumnType::Binary => "'\\x01ff'",
         ColumnType::Uuid => "'123e4567-e89b-12d3-a456-426614174000'",
         ColumnType::Json => "'{\"a\": [1]}'",
         _ => return None,

@@ -60,16 +60,23 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
     Err(wrong(place, wanted, &given).at(span))
 }
 
-/// Whether a parameter is text, or a list of text, for a type that JSON and some languages can
-/// write only as text.
+/// Whether a value is text, or a list of text, for a type that can be written only as text: a
+/// parameter in JSON and some languages, or a literal of a type of SQL.
 fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
-    use ColumnType::{Date, List, Map, Struct, Text, Time, Timestamp, Uuid};
+    use ColumnType::{Binary, Date, Interval, List, Map, Struct, Text, Time, Timestamp, Uuid};
+    let is_parameter = matches!(value, Expr::Parameter { .. });
+    if !is_parameter && value.as_literal().is_none() {
+        return false;
+    }
     let is_read = |given: &ColumnType, wanted: &ColumnType| {
-        let is_text = matches!(wanted, Date | Time | Timestamp { .. } | Uuid);
-        *given == Text && (is_text || matches!(wanted, Map(_) | Struct(_)))
+        *given == Text
+            && match wanted {
+                Binary | Interval | Map(_) | Struct(_) => true,
+                Date | Time | Timestamp { .. } | Uuid => is_parameter,
+                _ => false,
+            }
     };
-    let Expr::Parameter { ty, .. } = value else { return false };
-    match (ty, wanted) {
+    match (&value.ty(), wanted) {
         (List(given), List(wanted)) => is_read(given, wanted),
         (given, wanted) => is_read(given, wanted),
     }
