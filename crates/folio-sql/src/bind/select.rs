@@ -35,7 +35,9 @@ fn selected(name: String, expression: Expr, syntax: &ast::Expr) -> Item {
 /// Refuses a star over FROM without columns.
 fn refuse_star(projection: &[ast::SelectItem]) -> Result<()> {
     let star = projection.iter().find_map(|item| match item {
-        ast::SelectItem::Wildcard(options) => Some(options.wildcard_token.0.span.to_span()),
+        ast::SelectItem::Wildcard(options) | ast::SelectItem::QualifiedWildcard(_, options) => {
+            Some(options.wildcard_token.0.span.to_span())
+        }
         _ => None,
     });
     let error = Error::invalid("the file is empty, so it has no columns");
