@@ -53,7 +53,7 @@ pub(super) struct MemberPlace {
 /// The member that `geo.lat` names; `None` if the name means a column.
 ///
 /// # Errors
-/// `type_mismatch` for a column without members.
+/// `type_mismatch` for a column without members; `unsupported` for a struct of a table.
 pub(super) fn member_place(
     name: &ast::ObjectName,
     table: &Relation,
@@ -76,9 +76,17 @@ pub(super) fn member_place(
     }
     let ty = table.column_type(column);
     if *ty != ColumnType::Json {
-        let (ty, name) = (type_name(ty), &parts[start + 1].value);
-        let text = format!("a value of type {ty} has no field {name:?}");
-        return Err(Error::mismatch(text).at(span));
+        let (column, name) = (&parts[start].value, &parts[start + 1].value);
+        return Err(match ty {
+            ColumnType::Struct(_) => {
+                let text = format!("column {column:?} is a struct, which is set as a whole");
+                Error::unsupported(text).at(span).help(format!("write {column} = row(…)"))
+            }
+            _ => {
+                let text = format!("a value of type {} has no field {name:?}", type_name(ty));
+                Error::mismatch(text).at(span)
+            }
+        });
     }
     let names = parts[start + 1..].iter().map(|part| part.value.clone()).collect();
     Ok(Some(MemberPlace { column, names, span }))
