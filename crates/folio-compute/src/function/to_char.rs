@@ -129,16 +129,20 @@ pub(super) fn field(name: &str, time: i64) -> Option<String> {
     let month_name = MONTHS[month.saturating_sub(1) as usize % 12];
     let part = |unit: &str| temporal::part(unit, time).unwrap_or_default();
     let (doy, isoyear, isoweek) = (part("doy"), part("isoyear"), part("week"));
+    // Years before 0 have a sign, as in the text of a date. Their last digits have none.
+    let sign = |is_negative| if is_negative { "-" } else { "" };
+    let (sign, isosign) = (sign(year < 0), sign(isoyear < 0.0));
+    let (digits, isodigits) = (year.unsigned_abs(), isoyear.abs());
     Some(match name {
-        "Y,YYY" => format!("{},{:03}", year.div_euclid(1000), year.rem_euclid(1000)),
-        "YYYY" => format!("{year:04}"),
-        "YYY" => format!("{:03}", year.rem_euclid(1000)),
-        "YY" => format!("{:02}", year.rem_euclid(100)),
-        "Y" => year.rem_euclid(10).to_string(),
-        "IYYY" => format!("{isoyear:04}"),
-        "IYY" => format!("{:03}", isoyear % 1000.0),
-        "IY" => format!("{:02}", isoyear % 100.0),
-        "I" => (isoyear % 10.0).to_string(),
+        "Y,YYY" => format!("{sign}{},{:03}", digits / 1000, digits % 1000),
+        "YYYY" => format!("{sign}{digits:04}"),
+        "YYY" => format!("{:03}", digits % 1000),
+        "YY" => format!("{:02}", digits % 100),
+        "Y" => (digits % 10).to_string(),
+        "IYYY" => format!("{isosign}{isodigits:04}"),
+        "IYY" => format!("{:03}", isodigits % 1000.0),
+        "IY" => format!("{:02}", isodigits % 100.0),
+        "I" => (isodigits % 10.0).to_string(),
         "CC" => format!("{:02}", part("century")),
         "Q" => part("quarter").to_string(),
         "MM" => format!("{month:02}"),
