@@ -2,8 +2,8 @@
 //!
 //! Dropping renames the folder to a name that no collection can have, then removes it. So a
 //! collection exists either in full or not at all. If a crash interrupts the removal, the rest is
-//! not a collection and is removed by the next drop. The caller holds the writer's lock, and the
-//! collection is not open in its process.
+//! not a collection and is removed by the next drop, or when the database is next opened for writing.
+//! The caller holds the writer's lock, and the collection is not open in its process.
 
 use std::path::{Path, PathBuf};
 
@@ -24,12 +24,12 @@ const DROPPED_SUFFIX: &str = ".tmp";
 pub fn drop_collection(files: &dyn FileSystem, database: &Path, name: &str) -> Result<()> {
     check_collection_name(name)?;
     let collections = database.join("collections");
-    remove_dropped(files, &collections);
+    remove_dropped(files, database);
     let folder = collections.join(name);
     let dropped = free_name(files, &collections);
     files.rename(&folder, &dropped).map_err(Error::io("drop", &folder))?;
     files.sync_directory(&collections).map_err(Error::io("sync the directory", &collections))?;
-    // The collection is dropped by now. The next drop removes what is left.
+    // The collection is dropped by now. What is left is removed later.
     let _ = remove_tree(files, &dropped);
     Ok(())
 }
@@ -75,18 +75,33 @@ fn set_name(files: &dyn FileSystem, folder: &Path, name: &str) -> Result<()> {
     }
 }
 
-/// Removes what is left of dropped folders. Best effort.
-fn remove_dropped(files: &dyn FileSystem, collections: &Path) {
-    let Ok(entries) = files.read_directory(collections) else { return };
+/// Whether a drop was interrupted. One look: the first folder to be dropped has the first name.
+pub fn is_dropped_left(files: &dyn FileSystem, database: &Path) -> bool {
+    files.stat_link(&dropped_name(&database.join("collections"), 1)).is_ok()
+}
+
+/// Removes what is left of dropped folders. Best effort. The caller holds the writer's lock.
+pub fn remove_dropped(files: &dyn FileSystem, database: &Path) {
+    let collections = database.join("collections");
+    let Ok(mut entries) = files.read_directory(&collections) else { return };
+    entries.retain(|entry| {
+        entry.name.starts_with(DROPPED_PREFIX) && entry.name.ends_with(DROPPED_SUFFIX)
+    });
+    // A name that a crash gives back must not have lost its files.
+    if entries.is_empty() || files.sync_directory(&collections).is_err() {
+        return;
+    }
     for entry in entries {
-        if entry.name.starts_with(DROPPED_PREFIX) && entry.name.ends_with(DROPPED_SUFFIX) {
-            let _ = remove_tree(files, &collections.join(&entry.name));
-        }
+        let _ = remove_tree(files, &collections.join(&entry.name));
     }
 }
 
 fn free_name(files: &dyn FileSystem, collections: &Path) -> PathBuf {
-    let named = |number: u64| collections.join(format!("{DROPPED_PREFIX}{number}{DROPPED_SUFFIX}"));
     let is_free = |path: &PathBuf| files.stat_link(path).is_err();
-    (1..).map(named).find(is_free).expect("numbers do not end")
+    let mut names = (1..).map(|number| dropped_name(collections, number));
+    names.find(is_free).expect("numbers do not end")
+}
+
+fn dropped_name(collections: &Path, number: u64) -> PathBuf {
+    collections.join(format!("{DROPPED_PREFIX}{number}{DROPPED_SUFFIX}"))
 }

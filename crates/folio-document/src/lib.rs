@@ -45,7 +45,7 @@ pub use failpoint::Failpoint;
 pub use fetched::Fetched;
 pub use field_index::{IndexDefinition, IndexField, KeyField, KeyRange};
 pub use first_lines::first_lines;
-pub use folder::{drop_collection, rename_collection};
+pub use folder::{drop_collection, is_dropped_left, remove_dropped, rename_collection};
 pub use folio_types::IndexMethod;
 pub use line::{EncodedLine, Record, Records, tombstone_id};
 pub use options::{

@@ -76,6 +76,9 @@ impl Database {
             location::check_is_database(&*found.files, path, &found.root)?;
         }
         let store = store::attach(found, options, descriptor.is_some())?;
+        if access == Access::ReadWrite {
+            store.finish_drops();
+        }
         let how = (access, options.lock_timeout);
         Ok(Self { handle: Arc::new(Handle::new(store, how, path.to_owned(), is_archive)) })
     }

@@ -504,6 +504,15 @@ impl Store {
         })
     }
 
+    /// Removes what a killed drop has left, unless another process writes, which may be dropping now.
+    pub(crate) fn finish_drops(&self) {
+        if folio_document::is_dropped_left(&*self.files, &self.root)
+            && let Ok(_guard) = self.lock.try_acquire()
+        {
+            folio_document::remove_dropped(&*self.files, &self.root);
+        }
+    }
+
     /// Renames a collection, for every handle.
     pub(crate) fn rename_collection(&self, name: &str, new_name: &str) -> Result<()> {
         self.with_closed(name, || {

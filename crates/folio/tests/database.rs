@@ -11,7 +11,7 @@ use folio::{
     CollectionOptions, Database, Durability, ErrorCode, FORMAT_VERSION, IndexOptions, OpenOptions,
     Parameters, Scan, Strict,
 };
-use folio_file::{DiskFileSystem, FileSystem, MemoryFileSystem, WriterLock};
+use folio_file::{DiskFileSystem, FileSystem, MemoryFileSystem, Operation, WriterLock};
 use serde_json::json;
 
 fn in_memory() -> (MemoryFileSystem, OpenOptions) {
@@ -124,6 +124,39 @@ fn a_store_of_zds_opens_as_it_is() {
     let database = Database::open_with("/zds", &options).unwrap();
     database.collection("t").unwrap().put("c", &json!({})).unwrap();
     assert!(files.read("/zds/folio.json").is_some());
+}
+
+#[test]
+fn what_a_killed_drop_has_left_goes_when_somebody_writes() {
+    let (files, options) = in_memory();
+    let database = Database::open_with("/data", &options).unwrap();
+    for name in ["kept", "gone"] {
+        database.collection(name).unwrap().put("a", &json!({})).unwrap();
+    }
+    database.close().unwrap();
+    let left = "/data/collections/.dropped-1.tmp";
+    files.rename("/data/collections/gone".as_ref(), left.as_ref()).unwrap();
+    let has_left = || files.paths().iter().any(|path| path.starts_with(left));
+    let database = Database::open_with("/data", &read_only(&options)).unwrap();
+    assert_eq!((database.collections().unwrap(), has_left()), (vec!["kept".to_owned()], true));
+    let database = Database::open_with("/data", &options).unwrap();
+    assert_eq!((database.collections().unwrap(), has_left()), (vec!["kept".to_owned()], false));
+}
+
+#[test]
+fn a_name_is_found_without_a_look_into_every_collection() {
+    let (files, options) = in_memory();
+    let database = Database::open_with("/data", &options).unwrap();
+    for number in 0..100 {
+        database.collection(&format!("c{number}")).unwrap().put("a", &json!({})).unwrap();
+    }
+    database.close().unwrap();
+    let database = Database::open_with("/data", &read_only(&options)).unwrap();
+    let mut session = database.session().unwrap();
+    let before = files.call_count(Operation::Metadata);
+    session.execute("SELECT * FROM C7", &[]).unwrap();
+    let looks = files.call_count(Operation::Metadata) - before;
+    assert!(looks < 50, "{looks} looks");
 }
 
 #[test]
