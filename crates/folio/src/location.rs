@@ -252,11 +252,11 @@ pub(crate) fn is_collection(files: &dyn FileSystem, root: &Path, name: &str) -> 
     })
 }
 
-/// The names among which a name is looked for: all, or where names are not listed the name alone,
-/// if a collection has it.
+/// The names of collections that are the same but for their case. Where names are not listed, the
+/// name alone, if a collection has it.
 #[cfg(feature = "sql")]
 pub(crate) fn names_like(files: &dyn FileSystem, root: &Path, name: &str) -> Result<Vec<String>> {
-    match collection_names(files, root) {
+    match names_where(files, root, |other| other.eq_ignore_ascii_case(name)) {
         Err(error) if is_unlisted(&error) => {
             let is_there = check_collection_name(name).is_ok() && is_collection(files, root, name);
             Ok(is_there.then(|| name.to_owned()).into_iter().collect())
@@ -273,6 +273,15 @@ pub(crate) fn is_unlisted(error: &Error) -> bool {
 /// The names of the collections of a database, sorted. Ignores folders whose name is not valid for
 /// a collection.
 pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Vec<String>> {
+    names_where(files, root, |_| true)
+}
+
+/// The names of the collections that `is_wanted` takes, sorted. Only their folders are looked into.
+fn names_where(
+    files: &dyn FileSystem,
+    root: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>> {
     let folder = root.join("collections");
     let entries = match files.read_directory(&folder) {
         Ok(entries) => entries,
@@ -288,7 +297,7 @@ pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Ve
         .into_iter()
         .filter(|entry| entry.kind != FileKind::File && check_collection_name(&entry.name).is_ok())
         .map(|entry| entry.name)
-        .filter(|name| is_collection(files, root, name))
+        .filter(|name| is_wanted(name) && is_collection(files, root, name))
         .collect();
     names.sort_unstable();
     Ok(names)
