@@ -44,7 +44,7 @@ impl PathColumn {
     }
 }
 
-/// A member of documents whose name differs by case only from the column of another.
+/// A member of documents whose name differs by case only from the column of another, or is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Twin {
     /// The member.

@@ -44,7 +44,8 @@ pub(crate) fn schema_of(
     let mut fields = types.fields();
     fields.retain(|Field { name, .. }| {
         let is_own = [key, document].contains(&Some(name));
-        !name.is_empty() && name.len() < NAME_SIZE_MAX && !is_own
+        let is_named = !name.is_empty() || document.is_none();
+        is_named && name.len() < NAME_SIZE_MAX && !is_own
     });
     let mut names: HashSet<String> = fields.iter().map(|field| field.name.to_lowercase()).collect();
     let own = [key, document].into_iter().flatten();
@@ -62,8 +63,14 @@ pub(crate) fn schema_of(
         if ty.is_nested() {
             nested.push((columns.len(), std::mem::replace(&mut ty, ColumnType::Json)));
         }
-        if is_twin {
-            let column = numbered(&name, &mut names);
+        if is_twin || name.is_empty() {
+            // An empty name becomes that of its place, as in CSV.
+            let plain = match &*name {
+                "" => format!("column_{}", columns.len() + 1),
+                name => name.to_owned(),
+            };
+            let is_free = !is_twin && names.insert(plain.clone());
+            let column = if is_free { plain } else { numbered(&plain, &mut names) };
             twins.push(Twin { name, column: Some(column.clone()) });
             name = column;
         }
