@@ -20,6 +20,8 @@ pub enum ErrorKind {
     Symbol,
     /// Valid so far, but larger or deeper than the configured [`crate::Limits`].
     Limit,
+    /// A value larger than [`crate::Limits::value_size`].
+    Size,
     /// Another version of Ion.
     Unsupported,
     /// A value that does not fit the requested column.
@@ -64,6 +66,12 @@ impl Error {
     #[cold]
     pub(crate) fn limit(offset: usize, message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Limit, offset as u64, message)
+    }
+
+    /// A value larger than `allowed` bytes.
+    #[cold]
+    pub(crate) fn size(allowed: usize) -> Error {
+        Error::new(ErrorKind::Size, 0, format!("a value is larger than {allowed} bytes"))
     }
 
     /// The kind of the error.

@@ -155,9 +155,7 @@ impl<R: Read> Reader<R> {
         let filled = self.buffer.len();
         if filled >= self.limits.value_size {
             self.done = true;
-            let allowed = self.limits.value_size;
-            let message = format!("a value is larger than {allowed} bytes");
-            return Err(Error::limit(0, message).shifted(self.base));
+            return Err(Error::size(self.limits.value_size).shifted(self.base));
         }
         let wanted = (filled * 2).clamp(FIRST_BUFFER, self.limits.value_size.max(FIRST_BUFFER));
         self.buffer.resize(wanted.max(filled + 1), 0);

@@ -202,10 +202,10 @@ fn a_value_beyond_the_limit_is_refused_before_it_is_whole() {
     let limits = Limits { value_size: 1 << 20, ..Limits::default() };
     let endless = std::io::Read::chain(&b"{a:\""[..], std::io::repeat(b'x'));
     let error = Reader::new(endless).with_limits(limits).read().expect_err("too large");
-    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert_eq!(error.kind(), ErrorKind::Size);
     let endless = std::io::Read::chain(&b"{a:\""[..], std::io::repeat(b'x'));
     let mut splitter = Splitter::new(endless, 1 << 16, Format::Auto, limits);
-    assert_eq!(splitter.next_block(Vec::new()).expect_err("too large").kind(), ErrorKind::Limit);
+    assert_eq!(splitter.next_block(Vec::new()).expect_err("too large").kind(), ErrorKind::Size);
 }
 
 #[test]

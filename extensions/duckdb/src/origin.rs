@@ -58,6 +58,7 @@ impl Origin {
 pub(crate) fn locate(path: &str, rows: u64, error: &folio_ion::Error) -> String {
     let help = match error.kind() {
         folio_ion::ErrorKind::Record => "; use records := false",
+        folio_ion::ErrorKind::Size => "; raise maximum_object_size",
         _ => "",
     };
     format!("\"{path}\", row {}, byte {}: {}{help}", rows + 1, error.offset(), error.message())

@@ -327,8 +327,7 @@ impl<R: Read> Splitter<R> {
     fn fill(&mut self, buffer: &mut Buffer) -> Result<()> {
         let filled = buffer.filled;
         if filled >= self.limits.value_size && filled > self.block_size {
-            let allowed = self.limits.value_size;
-            return Err(Error::limit(0, format!("a value is larger than {allowed} bytes")));
+            return Err(Error::size(self.limits.value_size));
         }
         let wanted = if filled < self.block_size { self.block_size } else { filled * 2 };
         if buffer.bytes.len() < wanted {

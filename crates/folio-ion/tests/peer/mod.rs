@@ -75,7 +75,7 @@ fn refused_only_by_us(error: &folio_ion::Error, bytes: &[u8]) -> bool {
     let message = error.message();
     let binary = bytes.starts_with(&folio_ion::VERSION_MARKER);
     // It has no comparable limits.
-    error.kind() == folio_ion::ErrorKind::Limit
+    matches!(error.kind(), folio_ion::ErrorKind::Limit | folio_ion::ErrorKind::Size)
         // It decodes blobs without their padding.
         || message.contains("do not fill whole groups of four")
         // It accepts underscores in exponents.
