@@ -132,7 +132,7 @@ class Database {
   sql(text, ...params) {
     checkText(text, 'SQL')
     const values = givenAlone(params, this.convert)
-    return this.borrowed((session, waits) => session.sql(text, values, true, waits))
+    return this.borrowed((session, waitMs) => session.sql(text, values, true, waitMs))
   }
 
   /**
@@ -146,7 +146,7 @@ class Database {
   async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
     const [values, options = {}] = given(params, this.convert)
-    return this.borrowedAsync(options, (session, waits) => session.sqlAsync(text, values, true, waits))
+    return this.borrowedAsync(options, (session, waitMs) => session.sqlAsync(text, values, true, waitMs))
   }
 
   /**
@@ -160,7 +160,7 @@ class Database {
   ziql(text, params) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return this.borrowed((session, waits) => session.ziql(text, values, waits))
+    return this.borrowed((session, waitMs) => session.ziql(text, values, waitMs))
   }
 
   /**
@@ -173,7 +173,7 @@ class Database {
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return this.borrowedAsync(options, (session, waits) => session.ziqlAsync(text, values, waits))
+    return this.borrowedAsync(options, (session, waitMs) => session.ziqlAsync(text, values, waitMs))
   }
 
   /**
@@ -304,12 +304,12 @@ class Database {
   /**
    * Works with an idle session, or a new one.
    * @private
-   * @param {(session: any, waits: boolean) => any} work
+   * @param {(session: any, waitMs: number | undefined) => any} work
    */
   borrowed(work) {
     const session = this.idle.pop() ?? call(() => sessionOf(this.inner))
     try {
-      return answered(atOnce(this.turns, session, (waits) => work(session, waits)))
+      return answered(atOnce(this.turns, session, (waitMs) => work(session, waitMs)))
     } finally {
       this.idle.push(session)
     }
@@ -318,7 +318,7 @@ class Database {
   /**
    * @private
    * @param {SqlOptions & LimitOptions} options
-   * @param {(session: any, waits: boolean) => Promise<any>} work
+   * @param {(session: any, waitMs: number | undefined) => Promise<any>} work
    */
   async borrowedAsync(options, work) {
     const { signal, timeoutMs, memoryLimit } = checkOptions(options, OPTIONS.sqlAlone)
@@ -327,8 +327,8 @@ class Database {
       if (hasLimits) return limited(sessionOf(this.inner), { timeoutMs, memoryLimit })
       return this.idle.pop() ?? sessionOf(this.inner)
     })
-    const run = (/** @type {boolean} */ waits) => work(session, waits)
-    const answer = await interruptible(session, { signal }, () => inTurn(this.turns, signal, run))
+    const run = (/** @type {number | undefined} */ waitMs) => work(session, waitMs)
+    const answer = await interruptible(session, { signal }, () => inTurn(this.turns, session, signal, run))
     // Interrupting it must end no other statement, as long as there may be a signal.
     if (signal === undefined && !hasLimits) this.idle.push(session)
     return answer
@@ -568,7 +568,7 @@ function open(path, options = {}) {
  * @param {string | URL} [path] where the database is here, if it is at another path than it was there
  * @returns {Answer<T>}
  */
-function readPartition(partition, path = partition.uri) {
+function readPartition(partition, path = new Partition(String(partition)).uri) {
   return open(path, { mode: 'r' }).readPartition(partition)
 }
 
@@ -578,7 +578,7 @@ function readPartition(partition, path = partition.uri) {
  * @param {string | URL} [path]
  * @returns {Promise<Answer<T>>}
  */
-async function readPartitionAsync(partition, path = partition.uri) {
+async function readPartitionAsync(partition, path = new Partition(String(partition)).uri) {
   return open(path, { mode: 'r' }).readPartitionAsync(partition)
 }
 

@@ -54,7 +54,7 @@ class Session {
   sql(text, ...params) {
     checkText(text, 'SQL')
     const values = givenAlone(params, this.convert)
-    return this.runSync((inner, waits) => inner.sql(text, values, false, waits))
+    return this.runSync((inner, waitMs) => inner.sql(text, values, false, waitMs))
   }
 
   /**
@@ -66,7 +66,7 @@ class Session {
   async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
     const [values, options = {}] = given(params, this.convert)
-    return this.runAsync(options, (inner, waits) => inner.sqlAsync(text, values, false, waits))
+    return this.runAsync(options, (inner, waitMs) => inner.sqlAsync(text, values, false, waitMs))
   }
 
   /**
@@ -79,7 +79,7 @@ class Session {
   ziql(text, params) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return this.runSync((inner, waits) => inner.ziql(text, values, waits))
+    return this.runSync((inner, waitMs) => inner.ziql(text, values, waitMs))
   }
 
   /**
@@ -92,29 +92,30 @@ class Session {
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
     const values = parametersText(params, '$', this.convert)
-    return this.runAsync(options, (inner, waits) => inner.ziqlAsync(text, values, waits))
+    return this.runAsync(options, (inner, waitMs) => inner.ziqlAsync(text, values, waitMs))
   }
 
   /**
    * Runs a statement on this thread.
    * @private
-   * @param {(inner: any, waits: boolean) => any} run
+   * @param {(inner: any, waitMs: number | undefined) => any} run
    * @returns {Answer<any>}
    */
   runSync(run) {
     const inner = this.opened()
-    return answered(atOnce(this.turns, inner, (waits) => run(inner, waits)))
+    return answered(atOnce(this.turns, inner, (waitMs) => run(inner, waitMs)))
   }
 
   /**
    * Runs a statement on another thread.
    * @private
    * @param {SqlOptions} options
-   * @param {(inner: any, waits: boolean) => Promise<any>} run
+   * @param {(inner: any, waitMs: number | undefined) => Promise<any>} run
    */
   async runAsync(options, run) {
-    return interruptible(this.openedAsync(), options, () =>
-      inTurn(this.turns, options.signal, (waits) => this.tracked(run(this.openedAsync(), waits))))
+    const inner = this.openedAsync()
+    return interruptible(inner, options, () =>
+      inTurn(this.turns, inner, options.signal, (waitMs) => this.tracked(run(this.openedAsync(), waitMs))))
   }
 
   /**
@@ -140,7 +141,7 @@ class Session {
    */
   transaction(work) {
     const part = beginning(this.isInTransaction)
-    const run = (/** @type {string} */ text) => this.runSync((inner, waits) => inner.sql(text, undefined, false, waits))
+    const run = (/** @type {string} */ text) => this.runSync((inner, waitMs) => inner.sql(text, undefined, false, waitMs))
     run(part.begin)
     const inside = this.inside(true)
     let result
@@ -177,7 +178,7 @@ class Session {
     const { signal } = checkOptions(options, OPTIONS.sql)
     const turns = this.isInTransaction ? this.turnsOfParts() : this.turns
     if (turns === undefined) return this.committed(work)
-    return functionInTurn(turns, signal, this.opened(), () => this.committed(work))
+    return functionInTurn(turns, this.opened(), signal, (begin) => this.committed(work, begin))
   }
 
   /**
@@ -195,13 +196,14 @@ class Session {
    * @private
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
+   * @param {(run: (waitMs: number | undefined) => Promise<any>) => Promise<any>} [begin] runs its first statement
    * @returns {Promise<R>}
    */
-  async committed(work) {
+  async committed(work, begin = (run) => run(undefined)) {
     const part = beginning(this.isInTransaction)
-    const inner = this.opened()
-    const run = (/** @type {string} */ text) => this.tracked(inner.sqlAsync(text, undefined, false, true)).catch(rethrow)
-    await run(part.begin)
+    const run = (/** @type {string} */ text, waitMs = /** @type {number | undefined} */ (undefined)) =>
+      this.tracked(this.opened().sqlAsync(text, undefined, false, waitMs))
+    await begin((waitMs) => run(part.begin, waitMs)).catch(rethrow)
     const inside = this.inside(false)
     let result
     try {
@@ -209,12 +211,12 @@ class Session {
       inside.opened()
     } catch (error) {
       await inside.ended()
-      if (this.isInside()) await run(part.undo)
+      if (this.isInside()) await run(part.undo).catch(rethrow)
       throw error
     }
     await inside.ended()
     this.checkEnd()
-    await run(part.commit)
+    await run(part.commit).catch(rethrow)
     return result
   }
 
@@ -225,7 +227,9 @@ class Session {
 
   /** Cancels the statement of a pending promise; it fails with `cancelled`. */
   interrupt() {
-    this.opened().interrupt()
+    const inner = this.opened()
+    inner.interrupt()
+    this.turns?.interrupt(inner)
   }
 
   /**
@@ -358,7 +362,7 @@ class Prepared {
    */
   execute(...params) {
     const values = givenAlone(params, this.session.convert)
-    return this.session.runSync((/** @type {any} */ _, /** @type {boolean} */ waits) => this.inner.execute(values, waits))
+    return this.session.runSync((/** @type {any} */ _, /** @type {number | undefined} */ waitMs) => this.inner.execute(values, waitMs))
   }
 
   /**
@@ -368,7 +372,7 @@ class Prepared {
   async executeAsync(...params) {
     const { inner, session } = this
     const values = givenAlone(params, session.convert)
-    return session.runAsync({}, (/** @type {any} */ _, /** @type {boolean} */ waits) => inner.executeAsync(values, waits))
+    return session.runAsync({}, (/** @type {any} */ _, /** @type {number | undefined} */ waitMs) => inner.executeAsync(values, waitMs))
   }
 
   /**
@@ -585,8 +589,8 @@ function sessionOf(database) {
  * @param {LimitOptions} options that were checked
  */
 function limited(inner, { timeoutMs, memoryLimit }) {
-  if (timeoutMs !== undefined) inner.sql(`SET statement_timeout TO ${timeoutMs}`, undefined, false, true)
-  if (memoryLimit !== undefined) inner.sql(`SET memory_limit TO ${memoryLimit}`, undefined, false, true)
+  if (timeoutMs !== undefined) inner.sql(`SET statement_timeout TO ${timeoutMs}`, undefined, false, undefined)
+  if (memoryLimit !== undefined) inner.sql(`SET memory_limit TO ${memoryLimit}`, undefined, false, undefined)
   return inner
 }
 

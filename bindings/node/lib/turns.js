@@ -2,7 +2,9 @@
 //
 // One transaction writes at a time. What waits for its end in the native half holds a thread of
 // Node's pool, and four of them hold all, so that the statements of the transaction they wait for
-// could not run. So they wait here, where they hold none.
+// could not run. So they wait there only briefly, and then here, where they hold none. The one whose
+// turn it is tries again and again: what it waits for may be a BEGIN of a session, or of another
+// process, whose end nobody here is told.
 'use strict'
 
 const { FolioError, call } = require('./error.js')
@@ -10,12 +12,24 @@ const { FolioError, call } = require('./error.js')
 /** The time that a transaction may take while others wait, unless the handle says otherwise. */
 const TIMEOUT_MS = 5000
 
+/** How long a statement holds a thread while it waits. Most transactions take less. */
+const BRIEF_MS = 50
+
 /** The longest delay of a timer. */
 const DELAY_MAX = 2 ** 31 - 1
 
+/** What the native half says of a statement that has waited, and may be tried again. */
+const BUSY = 'busy: '
+
 /**
- * One that waits.
- * @typedef {{ since: number, begin: () => void, refuse: (error: Error) => void }} Turn
+ * One that waits, or works. `late` is what it is told when it has waited too long, `error` why it does
+ * not wait any more.
+ * @typedef {{ inner: any, since: number, late: string, error?: Error, begin?: () => void, refuse?: (error: Error) => void }} Turn
+ */
+
+/**
+ * A statement, which fails with `busy` after waiting so long.
+ * @typedef {(waitMs: number | undefined) => Promise<any>} Run
  */
 
 class Turns {
@@ -25,12 +39,15 @@ class Turns {
    */
   constructor(timeoutMs = TIMEOUT_MS, lateText = written) {
     this.timeoutMs = Math.min(timeoutMs, DELAY_MAX)
-    this.lateText = lateText
-    this.isTaken = false
+    this.lateText = lateText(this.timeoutMs)
+    /** @type {Turn | undefined} the one whose turn it is */
+    this.current = undefined
     /** @type {any} the native session of a function whose turn it is: it needs this thread to go on */
     this.holder = undefined
-    /** When the turn under way began. */
+    /** When a transaction of the handle last began or ended. */
     this.begun = 0
+    /** @type {Set<Turn>} all that have not ended */
+    this.turns = new Set()
     /** @type {Turn[]} in the order in which they came */
     this.waiting = []
     /** @type {NodeJS.Timeout | undefined} of the one that has waited longest */
@@ -38,44 +55,89 @@ class Turns {
   }
 
   /**
-   * Waits for a turn; the caller ends it.
-   * @param {AbortSignal} [signal] ends the wait
-   * @returns {Promise<void>}
+   * Works with a turn, which a signal or the session's `interrupt` ends while it waits.
+   * @template R
+   * @param {any} inner session
+   * @param {AbortSignal | undefined} signal
+   * @param {(turn: Turn) => Promise<R>} work
+   * @returns {Promise<R>}
    */
-  async take(signal) {
-    if (signal?.aborted) throw cancelled(signal)
-    if (this.isTaken) await this.wait(signal)
-    this.isTaken = true
+  async with(inner, signal, work) {
+    /** @type {Turn} */
+    const turn = { inner, since: performance.now(), late: this.lateText }
+    const abort = () => this.refuse(turn, cancelled(signal?.reason))
+    if (signal?.aborted) abort()
+    this.turns.add(turn)
+    signal?.addEventListener('abort', abort, { once: true })
+    try {
+      return await work(turn)
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      this.turns.delete(turn)
+      if (this.current === turn) this.end(turn)
+    }
   }
 
-  /** Ends a turn: the next begins, and the others wait for that one. */
-  end() {
-    const next = this.waiting.shift()
-    this.isTaken = next !== undefined
-    this.begun = performance.now()
-    next?.begin()
+  /**
+   * Waits for the turn.
+   * @param {Turn} turn
+   */
+  async take(turn) {
+    if (turn.error !== undefined) throw turn.error
+    if (this.current === undefined) {
+      this.current = turn
+      return
+    }
+    await new Promise((begin, refuse) => {
+      turn.begin = () => begin(undefined)
+      turn.refuse = refuse
+      if (this.waiting.push(turn) === 1) this.watch()
+    })
+  }
+
+  /**
+   * Ends a turn: the next begins, and the others wait for that one.
+   * @param {Turn} turn
+   */
+  end(turn) {
+    // One that was refused has not written: the others wait for the same as before.
+    if (turn.error === undefined) this.begun = performance.now()
+    this.current = this.waiting.shift()
+    this.current?.begin?.()
     this.watch()
   }
 
   /**
-   * @param {AbortSignal} [signal]
-   * @returns {Promise<void>}
+   * Runs a statement in its turn, again until nothing else writes. A wait in a thread is the pause.
+   * @param {Turn} turn
+   * @param {Run} run
    */
-  async wait(signal) {
-    /** @type {() => void} */
-    let abort = () => {}
+  async patiently(turn, run) {
+    for (;;) {
+      if (turn.error !== undefined) throw turn.error
+      const left = Math.max(this.left(turn), 0)
+      const answer = await this.attempt(turn, Math.min(left, BRIEF_MS), run)
+      if (answer !== undefined) {
+        this.begun = performance.now()
+        return answer
+      }
+      if (left <= BRIEF_MS) this.refuse(turn, locked(turn))
+    }
+  }
+
+  /**
+   * The answer of a statement; undefined if it has waited so long.
+   * @param {Turn} turn
+   * @param {number} waitMs
+   * @param {Run} run
+   */
+  async attempt(turn, waitMs, run) {
     try {
-      await new Promise((begin, refuse) => {
-        const turn = { since: performance.now(), begin: () => begin(undefined), refuse }
-        abort = () => {
-          this.refuse(turn, cancelled(/** @type {AbortSignal} */ (signal)))
-          this.watch()
-        }
-        signal?.addEventListener('abort', abort, { once: true })
-        if (this.waiting.push(turn) === 1) this.watch()
-      })
-    } finally {
-      signal?.removeEventListener('abort', abort)
+      return await run(Math.ceil(waitMs))
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      turn.late = /** @type {Error} */ (error).message.slice(BUSY.length) || this.lateText
+      return undefined
     }
   }
 
@@ -86,8 +148,7 @@ class Turns {
   }
 
   late() {
-    const text = this.lateText(this.timeoutMs)
-    while (this.waiting.length > 0 && this.left(this.waiting[0]) < 1) this.refuse(this.waiting[0], new FolioError('locked', text))
+    while (this.waiting.length > 0 && this.left(this.waiting[0]) < 1) this.refuse(this.waiting[0], locked(this.waiting[0]))
     this.watch()
   }
 
@@ -100,13 +161,24 @@ class Turns {
   }
 
   /**
+   * Ends the waits of a session.
+   * @param {any} inner
+   */
+  interrupt(inner) {
+    for (const turn of this.turns) if (turn.inner === inner) this.refuse(turn, cancelled())
+  }
+
+  /**
    * @param {Turn} turn
    * @param {Error} error
    */
   refuse(turn, error) {
+    turn.error = error
     const place = this.waiting.indexOf(turn)
-    if (place >= 0) this.waiting.splice(place, 1)
-    turn.refuse(error)
+    if (place < 0) return
+    this.waiting.splice(place, 1)
+    turn.refuse?.(error)
+    this.watch()
   }
 }
 
@@ -115,24 +187,35 @@ function written(timeoutMs) {
   return `another transaction has been writing for ${timeoutMs} ms; try again when it is done`
 }
 
+/** @param {Turn} turn */
+function locked(turn) {
+  return new FolioError('locked', turn.late)
+}
+
+/** @param {unknown} [cause] */
+function cancelled(cause) {
+  return new FolioError('cancelled', 'the wait for another transaction was cancelled', { cause })
+}
+
 /**
  * Runs a function with a session, in its turn.
  * @template R
  * @param {Turns} turns
- * @param {AbortSignal | undefined} signal
  * @param {any} inner session
- * @param {() => Promise<R>} work
+ * @param {AbortSignal | undefined} signal
+ * @param {(begin: (run: Run) => Promise<any>) => Promise<R>} work is given what runs its first statement
  * @returns {Promise<R>}
  */
-async function functionInTurn(turns, signal, inner, work) {
-  await turns.take(signal)
-  turns.holder = inner
-  try {
-    return await work()
-  } finally {
-    turns.holder = undefined
-    turns.end()
-  }
+async function functionInTurn(turns, inner, signal, work) {
+  return turns.with(inner, signal, async (turn) => {
+    await turns.take(turn)
+    turns.holder = inner
+    try {
+      return await work((run) => turns.patiently(turn, run))
+    } finally {
+      turns.holder = undefined
+    }
+  })
 }
 
 /**
@@ -140,14 +223,14 @@ async function functionInTurn(turns, signal, inner, work) {
  * @template R
  * @param {Turns | undefined} turns
  * @param {any} inner session
- * @param {(waits: boolean) => R} run fails with `busy` unless it waits
+ * @param {(waitMs: number | undefined) => R} run fails with `busy` after waiting so long
  * @returns {R}
  */
 function atOnce(turns, inner, run) {
   const waits = turns?.holder === undefined || turns.holder === inner
   return call(() => {
     try {
-      return run(waits)
+      return run(waits ? undefined : 0)
     } catch (error) {
       if (waits || !isBusy(error)) throw error
       throw new FolioError('locked', 'a transaction of this handle is open, and cannot go on while this thread waits for it; use the form of the method that ends in Async')
@@ -157,35 +240,27 @@ function atOnce(turns, inner, run) {
 
 /** @param {unknown} error */
 function isBusy(error) {
-  return error instanceof Error && error.message.startsWith('busy: ')
+  return error instanceof Error && error.message.startsWith(BUSY)
 }
 
 /**
- * Runs a statement on another thread. One that would wait for the transaction whose turn it is waits
- * for a turn of its own instead, without a thread.
+ * Runs a statement on another thread. One that would wait long waits for a turn instead, without a
+ * thread.
  * @param {Turns | undefined} turns
+ * @param {any} inner session
  * @param {AbortSignal | undefined} signal
- * @param {(waits: boolean) => Promise<any>} run fails with `busy` unless it waits
+ * @param {Run} run
  * @returns {Promise<any>}
  */
-async function inTurn(turns, signal, run) {
-  if (turns === undefined || !turns.isTaken) return run(true)
-  try {
-    return await run(false)
-  } catch (error) {
-    if (!isBusy(error)) throw error
-  }
-  await turns.take(signal)
-  try {
-    return await run(true)
-  } finally {
-    turns.end()
-  }
-}
-
-/** @param {AbortSignal} signal */
-function cancelled(signal) {
-  return new FolioError('cancelled', 'the wait for another transaction was cancelled', { cause: signal.reason })
+async function inTurn(turns, inner, signal, run) {
+  if (turns === undefined) return run(undefined)
+  return turns.with(inner, signal, async (turn) => {
+    const waitMs = turns.current === undefined ? Math.min(BRIEF_MS, turns.timeoutMs) : 0
+    const answer = await turns.attempt(turn, waitMs, run)
+    if (answer !== undefined) return answer
+    await turns.take(turn)
+    return turns.patiently(turn, run)
+  })
 }
 
 module.exports = { Turns, atOnce, functionInTurn, inTurn }

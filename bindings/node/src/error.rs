@@ -11,8 +11,11 @@ use folio::{Error, ErrorCode};
 #[allow(clippy::needless_pass_by_value)] // the shape that `map_err` takes
 pub(crate) fn thrown(error: Error) -> napi::Error {
     match error {
-        // For `../lib/session.js`, which waits and tries again.
-        Error::Writing => napi::Error::from_reason(format!("busy: {error}")),
+        // For `../lib/turns.js`, which tries again, and knows for how long it has.
+        Error::Writing(held) => {
+            let text = held.map_or_else(String::new, |held| held.to_string());
+            napi::Error::from_reason(format!("busy: {text}"))
+        }
         error => coded(error.code(), &error),
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use folio::{Error, Interrupt, Many, Parameters, Partition, Prepared, Result, Session};
 use napi::bindgen_prelude::AsyncTask;
@@ -32,18 +33,18 @@ impl NativeSession {
 
 #[napi]
 impl NativeSession {
-    /// Runs SQL. `alone`: a transaction must not outlive the text. `waits`: for a transaction that
-    /// writes; otherwise it fails with `busy`.
+    /// Runs SQL. `alone`: a transaction must not outlive the text. After waiting so long for a
+    /// transaction that writes, it fails with `busy`.
     #[napi]
     pub fn sql(
         &self,
         text: String,
         given: Option<Given>,
         alone: bool,
-        waits: bool,
+        wait_ms: Option<u32>,
     ) -> napi::Result<NativeAnswer> {
         let given = parameters(given, ':');
-        waiting(&self.session, waits)
+        waiting(&self.session, until(wait_ms))
             .and_then(|session| run_sql(session, &text, given, alone))
             .map_err(thrown)
     }
@@ -55,10 +56,11 @@ impl NativeSession {
         text: String,
         given: Option<Given>,
         alone: bool,
-        waits: bool,
+        wait_ms: Option<u32>,
     ) -> AsyncTask<Work<NativeAnswer>> {
         let (session, given) = (Arc::clone(&self.session), parameters(given, ':'));
-        promise_write("", move || run_sql(waiting(&session, waits)?, &text, given, alone))
+        let until = until(wait_ms);
+        promise_write("", move || run_sql(waiting(&session, until)?, &text, given, alone))
     }
 
     /// Runs ZiQL.
@@ -67,10 +69,10 @@ impl NativeSession {
         &self,
         text: String,
         given: Option<Given>,
-        waits: bool,
+        wait_ms: Option<u32>,
     ) -> napi::Result<NativeAnswer> {
         let given = parameters(given, '$');
-        waiting(&self.session, waits)
+        waiting(&self.session, until(wait_ms))
             .and_then(|session| run_ziql(session, &text, given))
             .map_err(thrown)
     }
@@ -81,10 +83,11 @@ impl NativeSession {
         &self,
         text: String,
         given: Option<Given>,
-        waits: bool,
+        wait_ms: Option<u32>,
     ) -> AsyncTask<Work<NativeAnswer>> {
         let (session, given) = (Arc::clone(&self.session), parameters(given, '$'));
-        promise_write("", move || run_ziql(waiting(&session, waits)?, &text, given))
+        let until = until(wait_ms);
+        promise_write("", move || run_ziql(waiting(&session, until)?, &text, given))
     }
 
     /// Reads a part that was planned, given as its text.
@@ -143,9 +146,13 @@ pub struct NativePrepared {
 impl NativePrepared {
     /// Runs it.
     #[napi]
-    pub fn execute(&self, given: Option<Given>, waits: bool) -> napi::Result<NativeAnswer> {
+    pub fn execute(
+        &self,
+        given: Option<Given>,
+        wait_ms: Option<u32>,
+    ) -> napi::Result<NativeAnswer> {
         let given = parameters(given, ':');
-        waiting(&self.session, waits)
+        waiting(&self.session, until(wait_ms))
             .and_then(|session| execute(session, &self.prepared, given))
             .map_err(thrown)
     }
@@ -155,11 +162,11 @@ impl NativePrepared {
     pub fn execute_async(
         &self,
         given: Option<Given>,
-        waits: bool,
+        wait_ms: Option<u32>,
     ) -> AsyncTask<Work<NativeAnswer>> {
         let (session, prepared) = (Arc::clone(&self.session), Arc::clone(&self.prepared));
-        let given = parameters(given, ':');
-        promise_write("", move || execute(waiting(&session, waits)?, &prepared, given))
+        let (given, until) = (parameters(given, ':'), until(wait_ms));
+        promise_write("", move || execute(waiting(&session, until)?, &prepared, given))
     }
 
     /// Runs for many sets of parameters.
@@ -189,7 +196,7 @@ impl NativeMany {
         let in_element =
             |cause| Error::InElement { number, is_kept: false, cause: Box::new(cause) };
         let given = parameters(given, ':').map_err(in_element).map_err(thrown)?;
-        let mut session = waiting(&self.session, true).map_err(thrown)?;
+        let mut session = waiting(&self.session, None).map_err(thrown)?;
         let mut prepared = lock(&self.prepared).map_err(thrown)?;
         self.many.run(&mut session, &mut prepared, &given).map_err(thrown)
     }
@@ -204,10 +211,16 @@ impl NativeMany {
     }
 }
 
-/// The session, to run a text that waits for a transaction that writes, or does not.
-fn waiting(session: &Mutex<Session>, waits: bool) -> Result<MutexGuard<'_, Session>> {
+/// The end of a wait that begins now. Statements that wait for a thread meanwhile use it up, so that
+/// those that are called together occupy the threads for no longer than one.
+fn until(wait_ms: Option<u32>) -> Option<Instant> {
+    wait_ms.map(|wait_ms| Instant::now() + Duration::from_millis(wait_ms.into()))
+}
+
+/// The session, to run a text that waits for a transaction that writes, perhaps only so long.
+fn waiting(session: &Mutex<Session>, until: Option<Instant>) -> Result<MutexGuard<'_, Session>> {
     let mut session = lock(session)?;
-    session.set_waits(waits);
+    session.set_wait_limit(until.map(|until| until.saturating_duration_since(Instant::now())));
     Ok(session)
 }
 

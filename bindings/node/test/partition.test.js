@@ -138,6 +138,7 @@ test('what is no partition is refused', (context) => {
   assert.throws(() => new foliodb.Partition('text'), foliodb.FolioError)
   assert.throws(() => new foliodb.Partition(5), { code: 'invalid_input', message: /must be a string/ })
   assert.throws(() => db.readPartition('text'), foliodb.FolioError)
+  assert.throws(() => foliodb.readPartition('text'), { code: 'invalid_input', message: /not the text of a partition/ })
   assert.throws(() => db.partitions('docs', 0), { code: 'invalid_input', message: /count/ })
   assert.throws(() => db.partitions('none', 2), { code: 'not_found' })
   assert.throws(() => db.partitions('docs', 2, { filters: 'n' }), { code: 'invalid_input', message: /did you mean "filter"/ })

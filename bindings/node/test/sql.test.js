@@ -2,6 +2,8 @@
 'use strict'
 
 const assert = require('node:assert/strict')
+const { spawn } = require('node:child_process')
+const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { test } = require('node:test')
@@ -308,6 +310,80 @@ test('a statement that waits for a transaction holds no thread', async (context)
   const last = db.transactionAsync(async (tx) => tx.sqlAsync("insert into t values (3, 'a')"))
   await Promise.all([...others, ...ids(30).map(insert), last])
   assert.equal(db.sql('select count(*) as n from t').next().n, 3 + 9 + 9 + 9)
+})
+
+test('what waits for a BEGIN by hand holds no thread', async (context) => {
+  const db = database(context)
+  const byHand = db.session()
+  const run = async (text) => {
+    const start = performance.now()
+    await byHand.sqlAsync(text)
+    assert.ok(performance.now() - start < 2000, text)
+  }
+  await run('begin')
+  const insert = (id) => (id % 2 ? db : db.session()).sqlAsync("insert into t values (?, 'a')", [id])
+  const others = Array.from({ length: 20 }, (_, n) => insert(10 + n))
+  others.push(db.transactionAsync((tx) => tx.sqlAsync("insert into t values (2, 'b')")))
+  await run("insert into t values (1, 'a')")
+  // Now all of them wait here.
+  assert.equal((await db.sqlAsync('select count(*) as n from t')).next().n, 0)
+  await run('commit')
+  await Promise.all(others)
+  assert.equal(db.sql('select count(*) as n from t').next().n, 22)
+})
+
+test('a wait for a BEGIN by hand has an end', async (context) => {
+  const folder = scratch(context)
+  const db = foliodb.open(folder, { durability: 'none', timeoutMs: 300 })
+  context.after(() => db.close())
+  db.sql('create table t (id bigint primary key)')
+  const [byHand, closed, interrupted] = [db.session(), db.session(), db.session()]
+  byHand.sql('begin')
+  const start = performance.now()
+  const insert = (session, ...options) => session.sqlAsync('insert into t values (?)', [1], ...options)
+  const late = [db.transactionAsync(() => 1), ...Array.from({ length: 9 }, () => insert(db))]
+  const ends = [
+    ...late.map((wait) => assert.rejects(wait, coded('locked', /for 300 ms/))),
+    assert.rejects(insert(db, { signal: AbortSignal.timeout(100) }), coded('cancelled')),
+    assert.rejects(insert(closed), coded('closed')),
+    assert.rejects(insert(interrupted), coded('cancelled')),
+  ]
+  setTimeout(() => { closed.close(); interrupted.interrupt() }, 100)
+  await Promise.all(ends)
+  const took = performance.now() - start
+  assert.ok(took >= 290 && took < 2000, String(took))
+  const last = insert(db)
+  byHand.close()
+  assert.equal((await last).count, 1)
+})
+
+test('reads are answered while a write waits for another process', async (context) => {
+  const folder = scratch(context)
+  let db = foliodb.open(folder)
+  db.sql('create table t (id bigint primary key)')
+  db.close()
+  const script = `
+    const session = require('foliodb').open(process.argv[1]).session()
+    session.sql('begin')
+    session.sql('insert into t values (1)')
+    process.stdin.once('data', () => { session.sql('commit'); process.exit() })
+    console.log('writes')
+  `
+  const other = spawn(process.execPath, ['-e', script, folder], { cwd: __dirname, stdio: ['pipe', 'pipe', 'inherit'] })
+  context.after(() => other.kill())
+  await once(other.stdout, 'data')
+  db = foliodb.open(folder, { timeoutMs: 300 })
+  context.after(() => db.close())
+  const held = coded('locked', new RegExp(`another process .pid ${other.pid}`))
+  const late = Array.from({ length: 9 }, () => assert.rejects(db.sqlAsync('insert into t values (2)'), held))
+  const start = performance.now()
+  for (let read = 0; read < 5; read += 1) assert.equal((await db.sqlAsync('select count(*) as n from t')).next().n, 0)
+  assert.ok(performance.now() - start < 200, 'reads do not wait')
+  await Promise.all(late)
+  const last = db.sqlAsync('insert into t values (3)')
+  other.stdin.write('commit')
+  assert.equal((await last).count, 1)
+  assert.equal(db.sql('select count(*) as n from t').next().n, 2)
 })
 
 test('parts of a transaction come one after another', async (context) => {

@@ -194,13 +194,13 @@ export class Database {
     /**
      * Works with an idle session, or a new one.
      * @private
-     * @param {(session: any, waits: boolean) => any} work
+     * @param {(session: any, waitMs: number | undefined) => any} work
      */
     private borrowed;
     /**
      * @private
      * @param {SqlOptions & LimitOptions} options
-     * @param {(session: any, waits: boolean) => Promise<any>} work
+     * @param {(session: any, waitMs: number | undefined) => Promise<any>} work
      */
     private borrowedAsync;
     /**

@@ -152,7 +152,7 @@ export class Session {
     /**
      * Runs a statement on this thread.
      * @private
-     * @param {(inner: any, waits: boolean) => any} run
+     * @param {(inner: any, waitMs: number | undefined) => any} run
      * @returns {Answer<any>}
      */
     private runSync;
@@ -160,7 +160,7 @@ export class Session {
      * Runs a statement on another thread.
      * @private
      * @param {SqlOptions} options
-     * @param {(inner: any, waits: boolean) => Promise<any>} run
+     * @param {(inner: any, waitMs: number | undefined) => Promise<any>} run
      */
     private runAsync;
     /**
@@ -204,6 +204,7 @@ export class Session {
      * @private
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
+     * @param {(run: (waitMs: number | undefined) => Promise<any>) => Promise<any>} [begin] runs its first statement
      * @returns {Promise<R>}
      */
     private committed;

@@ -35,6 +35,8 @@ pub struct Options {
     pub log_size_max: u64,
     /// How long a transaction waits for the previous writer.
     pub timeout: Duration,
+    /// How long opening waits for a process that has the tables open for writing, if not as long.
+    pub lock_timeout: Option<Duration>,
     /// Whether the store is read-only.
     pub read_only: bool,
     /// One promise to break, to check that the tests notice.
@@ -52,6 +54,7 @@ impl Default for Options {
             checkpoint_size: 16 << 20,
             log_size_max: 1 << 30,
             timeout: Duration::from_secs(5),
+            lock_timeout: None,
             read_only: false,
             #[cfg(feature = "planted-bugs")]
             failpoint: None,

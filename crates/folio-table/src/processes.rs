@@ -71,7 +71,8 @@ impl Entering {
         let path = directory.join(LOCK_NAME);
         if !options.read_only {
             let lock = Arc::new(WriterLock::new(Arc::clone(files), path));
-            return Ok(Self::Writer(lock.acquire(options.timeout)?));
+            let timeout = options.lock_timeout.unwrap_or(options.timeout);
+            return Ok(Self::Writer(lock.acquire(timeout)?));
         }
         let gate = files.open(&path, OpenMode::Read).ok().filter(|file| {
             let hold = || file.try_lock_byte(GATE, false).ok()?.then_some(());

@@ -75,7 +75,7 @@ pub struct Session {
     is_reading: bool,
     level: Level,
     hold: hold::Hold,
-    waits: bool,
+    wait_limit: Option<Duration>,
 }
 
 /// The result of a statement.
@@ -126,7 +126,7 @@ impl Session {
             is_reading: false,
             level,
             hold: hold::Hold::default(),
-            waits: true,
+            wait_limit: None,
         }
     }
 
@@ -185,12 +185,11 @@ impl Session {
         self.threads = Some(count.max(1));
     }
 
-    /// Sets whether a statement waits while another transaction writes tables. By default it does,
-    /// for at most the handle's `lock_timeout`. Otherwise the first statement of the next text does
-    /// not, and fails with [`Error::Writing`], having changed nothing: for callers that can wait
-    /// without a thread.
-    pub fn set_waits(&mut self, waits: bool) {
-        self.waits = waits;
+    /// Sets how long the first statement of the next text waits while another transaction writes
+    /// tables, before it fails with [`Error::Writing`], having changed nothing: for callers that can
+    /// wait without a thread. By default it waits for the handle's `lock_timeout`.
+    pub fn set_wait_limit(&mut self, limit: Option<Duration>) {
+        self.wait_limit = limit;
     }
 
     /// Turns autocommit on or off. With it, the default, each statement is its own transaction.

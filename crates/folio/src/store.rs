@@ -73,6 +73,9 @@ pub(crate) struct Store {
     collections: Mutex<OpenCollections>,
     /// The tables once they are used: one store to write and one to read.
     table_stores: Mutex<TableStores>,
+    /// Held while the tables are opened to write, which may wait for another process, and while they
+    /// are closed. Reading waits for neither.
+    opening: Mutex<()>,
     /// Relations of tables and of collections, as SQL sees them.
     #[cfg(feature = "sql")]
     pub(crate) known: Known,
@@ -235,6 +238,7 @@ pub(crate) fn attach(
         creation: Mutex::default(),
         collections: Mutex::default(),
         table_stores: Mutex::default(),
+        opening: Mutex::default(),
         #[cfg(feature = "sql")]
         known: Known::default(),
         #[cfg(feature = "sql")]
@@ -558,25 +562,39 @@ impl Store {
         Ok(Some(store))
     }
 
-    /// The tables to write, created if missing. The first call takes the writer's lock, which the
-    /// process holds until it closes the database or yields.
-    pub(crate) fn tables_to_write(self: &Arc<Self>) -> Result<TableStore> {
-        let mut stores = lock(&self.table_stores);
-        self.note_write();
-        if let Some(store) = &stores.writing {
-            return Ok(store.clone());
+    /// The tables to write, created if missing. The first call takes the writer's lock, after waiting
+    /// up to `timeout` for another process. This one holds it until it closes the database or yields.
+    pub(crate) fn tables_to_write(self: &Arc<Self>, timeout: Duration) -> Result<TableStore> {
+        let start = Instant::now();
+        if let Some(store) = self.open_to_write()? {
+            return Ok(store);
         }
-        if stores.is_closed {
-            return Err(Error::Closed { path: self.root.clone() });
+        let _opening = lock(&self.opening);
+        if let Some(store) = self.open_to_write()? {
+            return Ok(store);
         }
-        let store = TableStore::open(&self.files, &self.root, self.table_options(false))?;
-        (stores.writing, stores.reading) = (Some(store.clone()), None);
+        let lock_timeout = Some(timeout.saturating_sub(start.elapsed()));
+        let options = Options { lock_timeout, ..self.table_options(false) };
+        let store = TableStore::open(&self.files, &self.root, options)?;
         #[cfg(feature = "sql")]
         if self.part_folder().exists() {
             // What is left there only takes space.
             let _ = crate::row_parts::remove_unused(self.part_folder(), store.snapshot().reader());
         }
+        let mut stores = lock(&self.table_stores);
+        self.note_write();
+        (stores.writing, stores.reading) = (Some(store.clone()), None);
         Ok(store)
+    }
+
+    /// The tables to write, if they are open.
+    fn open_to_write(self: &Arc<Self>) -> Result<Option<TableStore>> {
+        let stores = lock(&self.table_stores);
+        self.note_write();
+        if stores.is_closed {
+            return Err(Error::Closed { path: self.root.clone() });
+        }
+        Ok(stores.writing.clone())
     }
 
     /// Runs `work` while nothing has the tables open. The next use opens them again.
@@ -584,6 +602,7 @@ impl Store {
         &self,
         work: impl FnOnce() -> folio_table::Result<T>,
     ) -> Result<T> {
+        let _opening = lock(&self.opening);
         let mut stores = lock(&self.table_stores);
         (stores.writing, stores.reading) = (None, None);
         Ok(work()?)
@@ -591,6 +610,7 @@ impl Store {
 
     /// Closes the tables in a state that is quick to open.
     fn close_tables(&self) {
+        let _opening = lock(&self.opening);
         let closed = TableStores { is_closed: true, ..TableStores::default() };
         let stores = std::mem::replace(&mut *lock(&self.table_stores), closed);
         stores.writing.into_iter().for_each(let_go);
@@ -793,9 +813,9 @@ mod tests {
         let database = Database::open(folder.path().join("data")).expect("it opens");
         database.create().expect("it is created");
         let store = Arc::clone(&database.handle().store);
-        drop(store.tables_to_write().expect("it is open"));
+        drop(store.tables_to_write(Duration::ZERO).expect("it is open"));
         database.close().expect("it closes");
-        let error = store.tables_to_write().expect_err("it is closed");
+        let error = store.tables_to_write(Duration::ZERO).expect_err("it is closed");
         assert_eq!(error.code(), ErrorCode::Closed);
     }
 }

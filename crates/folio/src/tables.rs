@@ -213,7 +213,10 @@ impl Tables {
     #[cfg(feature = "sql")]
     fn remake_columns(&self) -> Result<usize> {
         let store = &self.handle.store;
-        crate::row_parts::remake(store.part_folder(), &store.tables_to_write()?)
+        crate::row_parts::remake(
+            store.part_folder(),
+            &store.tables_to_write(self.handle.lock_timeout)?,
+        )
     }
 
     /// The same: this build makes no columns.
@@ -257,7 +260,7 @@ impl Tables {
         if !self.exist() {
             return Ok(true);
         }
-        Ok(self.handle.store.tables_to_write()?.checkpoint()?)
+        Ok(self.handle.store.tables_to_write(self.handle.lock_timeout)?.checkpoint()?)
     }
 
     /// Rewrites the data file without its free pages; `None` without tables. No session may have a
@@ -275,7 +278,10 @@ impl Tables {
         let options = store.table_options(false);
         let report = store.without_tables(|| tools::vacuum(&store.files, &store.root, &options))?;
         #[cfg(feature = "sql")]
-        crate::row_parts::keep(store.part_folder(), &store.tables_to_write()?);
+        crate::row_parts::keep(
+            store.part_folder(),
+            &store.tables_to_write(self.handle.lock_timeout)?,
+        );
         Ok(Some(report))
     }
 

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use folio::{Column, ColumnType, Database, ErrorCode, OpenOptions, Relation, Synchronous, Value};
+use folio::{
+    Column, ColumnType, Database, Error, ErrorCode, OpenOptions, Relation, Synchronous, Value,
+};
 use serde_json::json;
 
 fn number(database: &Database, query: &str) -> i64 {
@@ -167,6 +169,42 @@ fn reading_locks_nobody_out() {
     assert_eq!(number(&database, "select count(*) from accounts"), 101);
     database.close().unwrap();
     assert!(lock());
+}
+
+/// Neither from this process nor from another may the writer be waited for by those that read.
+#[test]
+fn reading_does_not_wait_with_a_statement_that_waits_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    fill(&path).close().unwrap();
+    let options =
+        OpenOptions { lock_timeout: Duration::from_millis(500), ..OpenOptions::default() };
+    let database = Database::open_with(&path, &options).unwrap();
+    let files = std::sync::Arc::new(folio_file::DiskFileSystem);
+    let lock = folio_file::WriterLock::new(files, path.join("tables.folio-lock"));
+    let other_process = std::sync::Arc::new(lock).try_acquire().unwrap();
+    let insert = "insert into accounts values (100, 0, null)";
+    let mut session = database.session().unwrap();
+    session.set_wait_limit(Some(Duration::from_millis(1)));
+    let error = session.execute(insert, &[]).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Writing(Some(_))), "{error:?}");
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| database.session().unwrap().execute(insert, &[]).map(drop));
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(number(&database, "select count(*) from accounts"), 100);
+        assert!(!waits.is_finished(), "the statement still waits");
+        assert!(matches!(waits.join().unwrap().unwrap_err(), Error::Table(_)));
+    });
+    drop(other_process);
+    session.execute(insert, &[]).unwrap();
+    session.execute("begin", &[]).unwrap();
+    let mut second = database.session().unwrap();
+    second.set_wait_limit(Some(Duration::ZERO));
+    let error = second.execute("select 1; delete from accounts", &[]).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Table(_)), "only the first of a text is refused: {error:?}");
+    second.set_wait_limit(Some(Duration::ZERO));
+    let error = second.execute("delete from accounts", &[]).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Writing(None)), "{error:?}");
 }
 
 /// A statement's own snapshot, or that of the session before, must not prevent the log from

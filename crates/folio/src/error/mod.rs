@@ -106,9 +106,10 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// Another transaction writes tables, and the session does not wait for it.
+    /// Another transaction writes tables, perhaps of another process, and the session does not wait
+    /// for it any longer.
     #[error("another transaction is writing; try again when it is done")]
-    Writing,
+    Writing(Option<LockError>),
 
     /// The handle was closed.
     #[error("database {path:?} was closed; open it again")]
@@ -269,7 +270,7 @@ impl Error {
             | Self::NameTaken { .. }
             | Self::DocumentExists { .. }
             | Self::ImportConflict { .. } => ErrorCode::Conflict,
-            Self::Writing => ErrorCode::Locked,
+            Self::Writing(_) => ErrorCode::Locked,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_)

@@ -234,7 +234,7 @@ impl Session {
         for index in 0..script.len() {
             if index > 0 {
                 // The text cannot run again from its start.
-                self.waits = true;
+                self.wait_limit = None;
                 // An earlier statement of the script may have changed them.
                 limits = limits.with_timeout(self.timeout).with_memory(self.memory_limit);
             }

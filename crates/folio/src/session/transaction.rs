@@ -1,10 +1,11 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints of a session.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use folio_engine::{Control, Setting};
-use folio_table::{Savepoint, TableStore, Transaction};
+use folio_file::LockError;
+use folio_table::{Error as TableError, Savepoint, TableStore, Transaction};
 use folio_types::ErrorCode;
 
 use super::{Answer, Parameters, QueryError, Session};
@@ -150,13 +151,17 @@ impl Session {
 
     /// Begins to write tables, after waiting for the transaction that does.
     pub(super) fn begin_writing(&self) -> Result<Transaction> {
-        let store = self.handle.store.tables_to_write()?;
-        if self.waits {
-            return Ok(store.begin_within(self.handle.lock_timeout)?);
-        }
-        store.begin_at_once().map_err(|error| match error {
-            folio_table::Error::Busy { .. } => Error::Writing,
-            other => other.into(),
+        let start = Instant::now();
+        let timeout = self.wait_limit.unwrap_or(self.handle.lock_timeout);
+        let begin =
+            |store: TableStore| Ok(store.begin_within(timeout.saturating_sub(start.elapsed()))?);
+        let begun = self.handle.store.tables_to_write(timeout).and_then(begin);
+        begun.map_err(|error| match (self.wait_limit, error) {
+            (Some(_), Error::Table(TableError::Busy { .. })) => Error::Writing(None),
+            (Some(_), Error::Table(TableError::Locked(held @ LockError::Held { .. }))) => {
+                Error::Writing(Some(held))
+            }
+            (_, other) => other,
         })
     }
 
@@ -190,6 +195,7 @@ fn no_transaction() -> Error {
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
+    use std::time::Duration;
 
     use crate::{Database, Session};
 
@@ -220,7 +226,8 @@ mod tests {
             run(&mut session, text);
         }
         let store = &session.handle.store;
-        crate::row_parts::keep(store.part_folder(), &store.tables_to_write().expect("the tables"));
+        let tables = store.tables_to_write(Duration::ZERO).expect("the tables");
+        crate::row_parts::keep(store.part_folder(), &tables);
         run(&mut session, "commit");
         let plan = run(&mut session, "explain select sum(b) from t");
         assert!(plan.contains("from columns p"), "{plan}");
