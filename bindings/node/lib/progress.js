@@ -47,8 +47,10 @@ async function watched(options, begin) {
   }, INTERVAL_MS)
   try {
     const report = await begin(state)
+    // Thrown when the work had just ended.
+    if (failure) throw failure.thrown
     // The native half does not report the last piece. All is done, also where a limit ended it early.
-    if (!failure) progress?.(state.total || state.done, state.total)
+    progress?.(state.total || state.done, state.total)
     return report
   } catch (error) {
     if (failure) throw failure.thrown
