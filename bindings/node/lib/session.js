@@ -246,6 +246,7 @@ class Session {
     if (this.pending.size === 0) call(() => inner.close())
     else Promise.allSettled(this.pending).then(() => inner.close())
     this.inner = null
+    this.turns?.interrupt(inner, closed())
   }
 
   /** For `using`. */
@@ -262,7 +263,7 @@ class Session {
     if (this.hasEnded) throw new FolioError('closed', 'the transaction has ended; begin another')
     if (this.parent !== undefined) return this.parent.opened()
     if (this.inner !== null) return this.inner
-    throw new FolioError('closed', 'the session was closed; open another')
+    throw closed()
   }
 
   /**
@@ -570,6 +571,11 @@ const forgotten = new FinalizationRegistry((reference) => sessions.delete(refere
 process.prependListener('exit', () => {
   for (const reference of sessions) reference.deref()?.interrupt()
 })
+
+/** The error of a session that was closed. */
+function closed() {
+  return new FolioError('closed', 'the session was closed; open another')
+}
 
 /**
  * A new native session, whose statements the end of this thread interrupts.

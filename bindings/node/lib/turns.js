@@ -163,9 +163,10 @@ class Turns {
   /**
    * Ends the waits of a session.
    * @param {any} inner
+   * @param {Error} [error]
    */
-  interrupt(inner) {
-    for (const turn of this.turns) if (turn.inner === inner) this.refuse(turn, cancelled())
+  interrupt(inner, error = cancelled()) {
+    for (const turn of this.turns) if (turn.inner === inner) this.refuse(turn, error)
   }
 
   /**
