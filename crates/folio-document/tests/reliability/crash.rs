@@ -77,7 +77,7 @@ fn no_crash_at_a_sync_loses_what_was_promised() {
 
 #[test]
 fn no_crash_at_any_change_loses_what_was_promised() {
-    survives(8, Effort { recording: Recording::Changes, plans: 1 });
+    survives(20, Effort { recording: Recording::Changes, plans: 1 });
 }
 
 /// The record of batches was new, its creator was killed, and the next writer synced what is in it
