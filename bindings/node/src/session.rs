@@ -211,8 +211,8 @@ impl NativeMany {
     }
 }
 
-/// The end of a wait that begins now. Statements that wait for a thread meanwhile use it up, so that
-/// those that are called together occupy the threads for no longer than one.
+/// The end of a wait that begins with the call, not when a thread takes it up: many statements that
+/// are called together hold the threads for as long as one does.
 fn until(wait_ms: Option<u32>) -> Option<Instant> {
     wait_ms.map(|wait_ms| Instant::now() + Duration::from_millis(wait_ms.into()))
 }

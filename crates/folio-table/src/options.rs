@@ -35,7 +35,7 @@ pub struct Options {
     pub log_size_max: u64,
     /// How long a transaction waits for the previous writer.
     pub timeout: Duration,
-    /// How long opening waits for a process that has the tables open for writing, if not as long.
+    /// How long opening waits for another process that writes; `timeout` where it is `None`.
     pub lock_timeout: Option<Duration>,
     /// Whether the store is read-only.
     pub read_only: bool,
